@@ -1,0 +1,36 @@
+/**
+ * Two projects: `house` needs no server and runs in `npm run check`; `product` runs against a real
+ * Postgres and a real Temporal server, which the global set-up starts unless the environment names
+ * running ones.
+ */
+const shared = {
+  rootDir: __dirname,
+  testEnvironment: 'node',
+  transform: {
+    '^.+\\.(ts|js)$': [
+      '@swc/jest',
+      {
+        jsc: { target: 'es2022', parser: { syntax: 'typescript' } },
+        module: { type: 'commonjs' },
+      },
+    ],
+  },
+  // ES modules that Node can require and jest cannot.
+  transformIgnorePatterns: ['/node_modules/(?!(jose|postgrator|glob|path-scurry|minimatch)/)', '<rootDir>/dist/'],
+  modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/dist-bench', '<rootDir>/.waybill'],
+};
+
+module.exports = {
+  projects: [
+    { ...shared, displayName: 'house', testMatch: ['<rootDir>/test/house/**/*.test.ts'] },
+    {
+      ...shared,
+      displayName: 'product',
+      testMatch: ['<rootDir>/test/**/*.test.ts'],
+      testPathIgnorePatterns: ['<rootDir>/test/house/'],
+      globalSetup: '<rootDir>/test/support/global-setup.ts',
+      globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+    },
+  ],
+  testTimeout: 60_000,
+};

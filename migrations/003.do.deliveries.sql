@@ -1,0 +1,169 @@
+-- Deliveries, their attempts and dedup keys, and the guard of the state machine.
+
+create function waybill.delivery_may_follow(p_from text, p_to text) returns boolean
+  language sql immutable parallel safe
+  return case p_from
+    when 'Received' then p_to in ('Verified', 'Rejected', 'Failed')
+    when 'Verified' then p_to in ('Deduplicated', 'Dispatched', 'Failed')
+    when 'Dispatched' then p_to in ('Acknowledged', 'Failed')
+    when 'Failed' then p_to = 'Replayed'
+    when 'Replayed' then p_to in ('Dispatched', 'Failed')
+    else false
+  end;
+
+create table waybill.deliveries (
+  tenant_id text not null,
+  delivery_id uuid not null,
+  direction text not null check (direction in ('inbound', 'outbound')),
+  connector_id text not null,
+  instance_id text not null,
+  subscription_id text,
+  external_id text,
+  event_type text not null,
+  -- null for Rejected: an unverified request claims no key.
+  dedup_key text,
+  state text not null check (state in
+    ('Received', 'Verified', 'Rejected', 'Deduplicated', 'Dispatched', 'Acknowledged', 'Failed', 'Replayed')),
+  -- Grows with every change of state.
+  version integer not null default 1,
+  payload_sha256 bytea not null check (length(payload_sha256) = 32),
+  payload_bytes integer not null check (payload_bytes >= 0),
+  content_type text,
+  -- Non-secret headers of the vendor, kept for the target: [["name", "value"], …].
+  kept_headers jsonb not null default '[]'::jsonb,
+  -- How the request was verified: scheme, which secret, skew.
+  evidence jsonb not null default '{}'::jsonb,
+  duplicate_of uuid,
+  -- A duplicate whose bytes differ from the first one's: for a person to look at.
+  conflict boolean not null default false,
+  -- Why it was rejected, failed, or is held; null while nothing is wrong.
+  reason text,
+  detail text,
+  -- Attempts over all series; also the fence of the newest one.
+  attempts integer not null default 0 check (attempts >= 0),
+  series integer not null default 1 check (series >= 1),
+  series_attempts integer not null default 0 check (series_attempts >= 0),
+  series_started_at timestamptz,
+  next_attempt_at timestamptz,
+  -- Since when it waits for time or a person; null while it moves by itself.
+  waiting_since timestamptz,
+  -- By then a loop makes sure that a workflow attends to it; null when nothing is left to do.
+  attend_at timestamptz,
+  receipt_seq integer not null default 0,
+  receipt_digest text,
+  event_seq integer not null default 0,
+  received_at timestamptz not null default clock_timestamp(),
+  settled_at timestamptz,
+  primary key (tenant_id, delivery_id),
+  constraint deliveries_settled check
+    ((settled_at is not null) = (state in ('Rejected', 'Deduplicated', 'Acknowledged', 'Failed'))),
+  constraint deliveries_attended check
+    ((attend_at is not null) = (state in ('Received', 'Verified', 'Dispatched', 'Replayed'))),
+  constraint deliveries_keyed check ((dedup_key is null) = (state = 'Rejected')),
+  constraint deliveries_duplicate check ((duplicate_of is not null) = (state = 'Deduplicated'))
+) with (fillfactor = 80);
+
+create index deliveries_by_time on waybill.deliveries (tenant_id, received_at desc, delivery_id desc);
+create index deliveries_for_people on waybill.deliveries
+  (tenant_id, state, received_at desc, delivery_id desc) where state in ('Failed', 'Rejected');
+create index deliveries_by_external_id on waybill.deliveries (tenant_id, external_id);
+-- Every live delivery, most overdue first.
+create index deliveries_to_attend on waybill.deliveries (attend_at) where attend_at is not null;
+
+create function waybill.guard_delivery_state() returns trigger language plpgsql as $$
+begin
+  if tg_op = 'INSERT' then
+    raise exception 'a delivery cannot be born %', new.state using errcode = 'WB001';
+  end if;
+  if not waybill.delivery_may_follow(old.state, new.state) then
+    raise exception 'delivery %: % cannot follow %', old.delivery_id, new.state, old.state
+      using errcode = 'WB001';
+  end if;
+  return new;
+end
+$$;
+create trigger deliveries_birth before insert on waybill.deliveries for each row
+  when (new.state not in ('Received', 'Rejected', 'Deduplicated'))
+  execute function waybill.guard_delivery_state();
+create trigger deliveries_transition before update of state on waybill.deliveries for each row
+  when (old.state is distinct from new.state)
+  execute function waybill.guard_delivery_state();
+
+create table waybill.delivery_attempts (
+  tenant_id text not null,
+  delivery_id uuid not null,
+  attempt_no integer not null check (attempt_no >= 1),
+  series integer not null,
+  -- Who opened it: workflow run and worker, for people.
+  owner text not null,
+  target_id text not null,
+  opened_at timestamptz not null default clock_timestamp(),
+  deadline_at timestamptz not null,
+  closed_at timestamptz,
+  outcome text check (outcome in ('acknowledged', 'refused', 'not_sent', 'unknown')),
+  reason text,
+  detail text,
+  status integer,
+  duration_ms integer,
+  answer_sha256 text,
+  -- The answer's first bytes, as text for people.
+  answer_head text,
+  -- What a stale worker reported after the attempt was closed without it.
+  late_evidence jsonb,
+  primary key (tenant_id, delivery_id, attempt_no),
+  foreign key (tenant_id, delivery_id) references waybill.deliveries,
+  constraint delivery_attempts_closed check ((closed_at is null) = (outcome is null))
+);
+create unique index delivery_attempts_one_open on waybill.delivery_attempts (tenant_id, delivery_id)
+  where closed_at is null;
+
+-- What has been seen, for as long as the dedup window lasts.
+create table waybill.dedup_keys (
+  tenant_id text not null,
+  subscription_id text not null,
+  dedup_key text not null check (length(dedup_key) between 1 and 512),
+  delivery_id uuid not null,
+  payload_sha256 bytea not null,
+  expires_at timestamptz not null,
+  primary key (tenant_id, subscription_id, dedup_key)
+);
+create index dedup_keys_expired on waybill.dedup_keys (expires_at);
+
+-- The bytes of rejected requests, for a short time. They are kept apart from artifacts: nobody has
+-- vouched for them, and forgetting them must never touch the bytes of a real delivery.
+create table waybill.rejected_payloads (
+  tenant_id text not null,
+  delivery_id uuid not null,
+  content bytea not null,
+  expires_at timestamptz not null,
+  primary key (tenant_id, delivery_id),
+  foreign key (tenant_id, delivery_id) references waybill.deliveries
+);
+create index rejected_payloads_expired on waybill.rejected_payloads (expires_at);
+
+-- Bulk replay: the job and its plan.
+create table waybill.replay_jobs (
+  tenant_id text not null,
+  job_id uuid not null,
+  state text not null check (state in ('planned', 'running', 'paused', 'cancelled', 'finished')),
+  filter jsonb not null,
+  requested_by text not null,
+  reason text not null,
+  created_at timestamptz not null default clock_timestamp(),
+  finished_at timestamptz,
+  primary key (tenant_id, job_id),
+  check ((finished_at is not null) = (state in ('cancelled', 'finished')))
+);
+
+create table waybill.replay_items (
+  tenant_id text not null,
+  job_id uuid not null,
+  delivery_id uuid not null,
+  -- The delivery's version when the plan was made.
+  planned_version integer not null,
+  outcome text check (outcome in ('replayed', 'skipped')),
+  skipped_why text,
+  primary key (tenant_id, job_id, delivery_id),
+  foreign key (tenant_id, job_id) references waybill.replay_jobs,
+  check (outcome = 'skipped' or skipped_why is null)
+);

@@ -1,0 +1,172 @@
+-- Receiving: find the ingress, then store payload, dedup key and delivery in one transaction.
+
+-- The one look-up that has no tenant yet: runs with its owner's rights, by exact reference.
+create function waybill.find_ingress(p_ingress_ref text) returns jsonb
+  language sql stable security definer set search_path = pg_catalog, pg_temp
+begin atomic
+  select jsonb_build_object(
+    'tenantId', g.tenant_id,
+    'subscriptionId', s.subscription_id,
+    'connectorId', i.connector_id,
+    'instanceId', i.instance_id,
+    'state', case
+      when s.state = 'deactivated' or i.status <> 'enabled' or v.status = 'revoked' or not c.enabled
+        then 'deactivated'
+      else s.state end,
+    'eventTypes', to_jsonb(s.event_types),
+    'scheme', v.webhook_scheme,
+    'secrets', g.secrets,
+    'bodyLimitBytes', g.body_limit_bytes)
+  from waybill.ingresses g
+  join waybill.subscriptions s using (tenant_id, subscription_id)
+  join waybill.instances i using (tenant_id, instance_id)
+  join waybill.connector_versions v using (connector_id, version)
+  join waybill.connectors c using (connector_id)
+  where g.ingress_ref = p_ingress_ref;
+end;
+
+-- Stores bytes once per tenant.
+create function waybill.keep_artifact(p_tenant text, p_sha256 bytea, p_content bytea) returns void
+  language sql
+begin atomic
+  insert into waybill.artifacts (tenant_id, sha256, content)
+    values (p_tenant, p_sha256, p_content)
+    on conflict do nothing;
+end;
+
+-- Stores a verified request. Answers {outcome, deliveryId, firstDeliveryId, receivedAt}:
+--   accepted   a delivery was born Received;
+--   duplicate  the key was seen within the window: born Deduplicated, names the first;
+--   conflict   the same with other bytes;
+--   stale      the signed instant is outside the tolerance as of receipt: born Rejected, no key.
+create function waybill.ingest_delivery(
+  p_tenant text,
+  p_delivery uuid,
+  p_subscription text,
+  p_fields jsonb,       -- connectorId, instanceId, externalId, eventType, dedupKey, contentType,
+                        -- keptHeaders, evidence, signedAtMs, toleranceMs, aheadMs
+  p_payload bytea,
+  p_attend_after_ms integer
+) returns jsonb language plpgsql as $$
+declare
+  v_sha bytea := sha256(p_payload);
+  v_now timestamptz;
+  v_key text := p_fields->>'dedupKey';
+  v_first waybill.dedup_keys;
+  v_skew_ms bigint;
+  v_outcome text := 'accepted';
+begin
+  perform set_config('waybill.tenant', p_tenant, true);
+  v_now := clock_timestamp();
+  if p_fields->>'signedAtMs' is not null then
+    v_skew_ms := (extract(epoch from v_now) * 1000 - (p_fields->>'signedAtMs')::numeric)::bigint;
+    if v_skew_ms > (p_fields->>'toleranceMs')::bigint or -v_skew_ms > (p_fields->>'aheadMs')::bigint then
+      perform waybill.store_rejected(p_tenant, p_delivery, p_subscription, p_payload,
+        p_fields || jsonb_build_object('reason', 'signature_stale', 'detail',
+          format('signed %s ms before receipt', v_skew_ms)));
+      return jsonb_build_object('outcome', 'stale', 'deliveryId', p_delivery, 'skewMs', v_skew_ms);
+    end if;
+  end if;
+
+  -- A concurrent copy waits here for the first one's commit, then meets its row.
+  insert into waybill.dedup_keys as k
+      (tenant_id, subscription_id, dedup_key, delivery_id, payload_sha256, expires_at)
+    select p_tenant, p_subscription, v_key, p_delivery, v_sha,
+           clock_timestamp() + make_interval(mins => s.replay_window_minutes)
+      from waybill.settings s
+    on conflict (tenant_id, subscription_id, dedup_key) do update
+      set delivery_id = excluded.delivery_id, payload_sha256 = excluded.payload_sha256,
+          expires_at = excluded.expires_at
+      where k.expires_at <= clock_timestamp()
+    returning * into v_first;
+  if v_first.delivery_id is null then
+    select * into strict v_first from waybill.dedup_keys
+      where tenant_id = p_tenant and subscription_id = p_subscription and dedup_key = v_key;
+    v_outcome := case when v_first.payload_sha256 = v_sha then 'duplicate' else 'conflict' end;
+  end if;
+
+  if v_outcome <> 'duplicate' then
+    perform waybill.keep_artifact(p_tenant, v_sha, p_payload);
+  end if;
+  insert into waybill.deliveries
+      (tenant_id, delivery_id, direction, connector_id, instance_id, subscription_id, external_id,
+       event_type, dedup_key, state, payload_sha256, payload_bytes, content_type, kept_headers,
+       evidence, duplicate_of, conflict, received_at, settled_at, attend_at)
+    values
+      (p_tenant, p_delivery, 'inbound', p_fields->>'connectorId', p_fields->>'instanceId',
+       p_subscription, p_fields->>'externalId', p_fields->>'eventType', v_key,
+       case v_outcome when 'accepted' then 'Received' else 'Deduplicated' end,
+       v_sha, length(p_payload), p_fields->>'contentType',
+       coalesce(p_fields->'keptHeaders', '[]'::jsonb),
+       p_fields->'evidence' || jsonb_build_object('skewMs', v_skew_ms),
+       case when v_outcome <> 'accepted' then v_first.delivery_id end,
+       v_outcome = 'conflict', v_now,
+       case when v_outcome <> 'accepted' then v_now end,
+       case when v_outcome = 'accepted'
+         then v_now + make_interval(secs => p_attend_after_ms / 1000.0) end);
+  -- At most once a minute: a burst must not queue on the subscription's row.
+  update waybill.subscriptions set last_delivery_at = v_now
+    where tenant_id = p_tenant and subscription_id = p_subscription
+      and (last_delivery_at is null or last_delivery_at < v_now - interval '1 minute');
+  return jsonb_build_object('outcome', v_outcome, 'deliveryId', p_delivery,
+    'firstDeliveryId', v_first.delivery_id, 'receivedAt', v_now);
+end
+$$;
+
+-- Records a request whose signature was refused. Its bytes are kept for settings'
+-- rejected_bytes_minutes; it takes no dedup key and starts nothing.
+create function waybill.store_rejected(
+  p_tenant text,
+  p_delivery uuid,
+  p_subscription text,
+  p_payload bytea,
+  p_fields jsonb        -- connectorId, instanceId, externalId, eventType, contentType, keptHeaders,
+                        -- evidence, reason, detail
+) returns void language plpgsql as $$
+declare
+  v_sha bytea := sha256(p_payload);
+  v_now timestamptz := clock_timestamp();
+begin
+  perform set_config('waybill.tenant', p_tenant, true);
+  insert into waybill.deliveries
+      (tenant_id, delivery_id, direction, connector_id, instance_id, subscription_id, external_id,
+       event_type, state, payload_sha256, payload_bytes, content_type, kept_headers, evidence,
+       reason, detail, received_at, settled_at)
+    values
+      (p_tenant, p_delivery, 'inbound', p_fields->>'connectorId', p_fields->>'instanceId',
+       p_subscription, p_fields->>'externalId', p_fields->>'eventType', 'Rejected', v_sha,
+       length(p_payload), p_fields->>'contentType', coalesce(p_fields->'keptHeaders', '[]'::jsonb),
+       coalesce(p_fields->'evidence', '{}'::jsonb), p_fields->>'reason', p_fields->>'detail',
+       v_now, v_now);
+  insert into waybill.rejected_payloads (tenant_id, delivery_id, content, expires_at)
+    select p_tenant, p_delivery, p_payload, v_now + make_interval(mins => s.rejected_bytes_minutes)
+      from waybill.settings s;
+end
+$$;
+
+-- Forgets rejected requests' bytes and dedup keys whose time is over, in bounded batches.
+create function waybill.forget_expired(p_limit integer) returns jsonb language plpgsql as $$
+declare
+  v_payloads integer;
+  v_keys integer;
+begin
+  with expired as materialized (
+    select p.tenant_id, p.delivery_id from waybill.rejected_payloads p
+      where p.expires_at < clock_timestamp()
+      order by p.expires_at limit p_limit for update skip locked
+  )
+  delete from waybill.rejected_payloads p using expired e
+    where p.tenant_id = e.tenant_id and p.delivery_id = e.delivery_id;
+  get diagnostics v_payloads = row_count;
+  with expired as materialized (
+    select k.tenant_id, k.subscription_id, k.dedup_key from waybill.dedup_keys k
+      where k.expires_at < clock_timestamp() - interval '1 minute'
+      order by k.expires_at limit p_limit for update skip locked
+  )
+  delete from waybill.dedup_keys k using expired e
+    where k.tenant_id = e.tenant_id and k.subscription_id = e.subscription_id
+      and k.dedup_key = e.dedup_key;
+  get diagnostics v_keys = row_count;
+  return jsonb_build_object('rejectedPayloads', v_payloads, 'dedupKeys', v_keys);
+end
+$$;

@@ -1,0 +1,257 @@
+-- Dispatching: fenced attempts, settlement, replay. One function an operation, one round trip.
+-- Each takes the delivery's row lock first; attempts, receipts and events follow under it.
+
+create function waybill.ms_until(p_at timestamptz) returns bigint
+  language sql volatile
+  return greatest(0, ceil(extract(epoch from p_at - clock_timestamp()) * 1000))::bigint;
+
+-- What receipts, retry decisions and people need to know of a delivery.
+create function waybill.delivery_facts(d waybill.deliveries) returns jsonb
+  language sql volatile
+  return jsonb_build_object(
+    'state', d.state, 'direction', d.direction, 'connectorId', d.connector_id,
+    'subscriptionId', d.subscription_id, 'externalId', d.external_id, 'eventType', d.event_type,
+    'payloadSha256', encode(d.payload_sha256, 'hex'), 'payloadBytes', d.payload_bytes,
+    'attempts', d.attempts, 'series', d.series, 'seriesAttempts', d.series_attempts,
+    'seriesElapsedMs', case when d.series_started_at is null then 0
+      else (extract(epoch from clock_timestamp() - d.series_started_at) * 1000)::bigint end,
+    'receivedAt', d.received_at, 'reason', d.reason,
+    'receiptSeq', d.receipt_seq, 'receiptDigest', d.receipt_digest,
+    'now', clock_timestamp());
+
+-- Appends the signed receipt and says whether it continued the chain. The caller holds the row lock
+-- and has compared the chain's head with the receipt's predecessor.
+create function waybill.append_receipt(d waybill.deliveries, p_receipt jsonb) returns void
+  language sql
+begin atomic
+  insert into waybill.receipts (tenant_id, subject, seq, kind, jws, digest, previous_digest)
+    values (d.tenant_id, 'delivery/' || d.delivery_id, d.receipt_seq + 1, p_receipt->>'kind',
+            p_receipt->>'jws', p_receipt->>'digest', d.receipt_digest);
+end;
+
+create function waybill.emit_delivery_event(
+  d waybill.deliveries, p_event_seq integer, p_topic text, p_payload jsonb
+) returns void language sql
+begin atomic
+  insert into waybill.outbox_events (tenant_id, aggregate, aggregate_seq, topic, payload)
+    values (d.tenant_id, 'delivery/' || d.delivery_id, p_event_seq, p_topic,
+            jsonb_build_object('deliveryId', d.delivery_id, 'tenantId', d.tenant_id) || p_payload);
+end;
+
+-- Opens the next attempt, or says why not:
+--   unknown_delivery | settled | in_flight | must_fail | held | not_due | opened
+-- opened carries everything the call needs: payload, kept headers, target, retry profile. The first
+-- attempt of a delivery also moves it Received → Verified, once its stored bytes match their digest.
+create function waybill.open_attempt(p_tenant text, p_delivery uuid, p_owner text)
+returns table (answer text, info jsonb, payload bytea) language plpgsql as $$
+declare
+  d waybill.deliveries;
+  a waybill.delivery_attempts;
+  v_chain jsonb;
+  v_content bytea;
+  v_fail text;
+  v_deadline timestamptz;
+begin
+  perform set_config('waybill.tenant', p_tenant, true);
+  select * into d from waybill.deliveries
+    where tenant_id = p_tenant and delivery_id = p_delivery for update;
+  if not found then
+    return query select 'unknown_delivery', null::jsonb, null::bytea; return;
+  end if;
+  if d.attend_at is null then
+    return query select 'settled', waybill.delivery_facts(d), null::bytea; return;
+  end if;
+  v_chain := waybill.dispatch_chain(d);
+  select * into a from waybill.delivery_attempts
+    where tenant_id = p_tenant and delivery_id = p_delivery and closed_at is null;
+  if found then
+    return query select 'in_flight', waybill.delivery_facts(d) || v_chain || jsonb_build_object(
+      'attempt', a.attempt_no, 'endsInMs', waybill.ms_until(a.deadline_at)), null::bytea; return;
+  end if;
+
+  select content into v_content from waybill.artifacts
+    where tenant_id = p_tenant and sha256 = d.payload_sha256;
+  v_fail := case
+    when v_content is null or sha256(v_content) <> d.payload_sha256 then 'payload_unreadable'
+    else v_chain->>'broken' end;
+  if v_fail is not null then
+    return query select 'must_fail', waybill.delivery_facts(d) || v_chain
+      || jsonb_build_object('reason', v_fail), null::bytea; return;
+  end if;
+  if d.state = 'Received' then
+    update waybill.deliveries set state = 'Verified', version = version + 1, event_seq = event_seq + 1
+      where tenant_id = p_tenant and delivery_id = p_delivery returning * into d;
+    perform waybill.emit_delivery_event(d, d.event_seq,
+      'connectors.deliveries.v1.delivery-received', jsonb_build_object(
+        'connectorId', d.connector_id, 'subscriptionId', d.subscription_id,
+        'eventType', d.event_type, 'payloadHash', encode(d.payload_sha256, 'hex')));
+  end if;
+  if v_chain->>'subscriptionState' = 'paused' then
+    update waybill.deliveries set reason = 'subscription_paused', detail = v_chain->>'pauseReason',
+        waiting_since = coalesce(waiting_since, clock_timestamp()),
+        attend_at = clock_timestamp() + interval '5 minutes'
+      where tenant_id = p_tenant and delivery_id = p_delivery returning * into d;
+    return query select 'held', waybill.delivery_facts(d) || v_chain, null::bytea; return;
+  end if;
+  if d.next_attempt_at > clock_timestamp() then
+    return query select 'not_due', waybill.delivery_facts(d) || jsonb_build_object(
+      'dueInMs', waybill.ms_until(d.next_attempt_at)), null::bytea; return;
+  end if;
+
+  v_deadline := clock_timestamp()
+    + make_interval(secs => (v_chain->'target'->>'timeoutMs')::numeric / 1000.0 + 10);
+  insert into waybill.delivery_attempts
+      (tenant_id, delivery_id, attempt_no, series, owner, target_id, deadline_at)
+    values (p_tenant, p_delivery, d.attempts + 1, d.series, p_owner, v_chain->>'targetId', v_deadline);
+  update waybill.deliveries set
+      state = 'Dispatched', version = version + case when state = 'Dispatched' then 0 else 1 end,
+      attempts = attempts + 1, series_attempts = series_attempts + 1,
+      series_started_at = coalesce(series_started_at, clock_timestamp()),
+      next_attempt_at = null, attend_at = v_deadline + interval '5 seconds'
+    where tenant_id = p_tenant and delivery_id = p_delivery returning * into d;
+  return query select 'opened', waybill.delivery_facts(d) || v_chain || jsonb_build_object(
+    'attempt', d.attempts, 'contentType', d.content_type, 'keptHeaders', d.kept_headers,
+    'evidence', d.evidence), v_content;
+end
+$$;
+
+-- The subscription, target and retry profile of a delivery as they are now; `broken` names what
+-- makes dispatching it impossible.
+create function waybill.dispatch_chain(d waybill.deliveries) returns jsonb
+  language sql stable
+  return (
+    select jsonb_build_object(
+      'subscriptionState', s.state, 'pauseReason', s.pause_reason,
+      'targetId', t.target_id, 'targetKind', t.kind, 'target', t.config,
+      'retry', coalesce(s.retry_profile, v.retry_profile, g.default_retry),
+      'broken', case
+        when s.state = 'deactivated' then 'subscription_deactivated'
+        when i.status <> 'enabled' then 'instance_revoked'
+        when v.status = 'revoked' or not c.enabled then 'connector_revoked' end)
+    from waybill.subscriptions s
+    join waybill.targets t on t.tenant_id = s.tenant_id and t.target_id = s.target_id
+    join waybill.instances i on i.tenant_id = s.tenant_id and i.instance_id = s.instance_id
+    join waybill.connector_versions v on v.connector_id = i.connector_id and v.version = i.version
+    join waybill.connectors c on c.connector_id = i.connector_id
+    cross join waybill.settings g
+    where s.tenant_id = d.tenant_id and s.subscription_id = d.subscription_id);
+
+-- Closes an attempt with its outcome and carries out the decision about the delivery, all or
+-- nothing. p_close: {outcome, reason, detail, status, durationMs, answerSha256, answerHead,
+-- decision: acknowledged | retry | failed, delayMs, pauseSubscription}; p_receipt (null for retry):
+-- {seq, previousDigest, kind, jws, digest}. Answers:
+--   closed         done, or had been done by this very call before;
+--   fence_lost     the attempt is over already with another outcome: kept as late evidence;
+--   chain_moved    the receipt does not continue the chain: sign again from `facts`;
+--   unknown_attempt
+create function waybill.close_attempt(
+  p_tenant text, p_delivery uuid, p_attempt integer, p_close jsonb, p_receipt jsonb
+) returns jsonb language plpgsql as $$
+declare
+  d waybill.deliveries;
+  a waybill.delivery_attempts;
+begin
+  perform set_config('waybill.tenant', p_tenant, true);
+  select * into d from waybill.deliveries
+    where tenant_id = p_tenant and delivery_id = p_delivery for update;
+  select * into a from waybill.delivery_attempts
+    where tenant_id = p_tenant and delivery_id = p_delivery and attempt_no = p_attempt;
+  if a.attempt_no is null then
+    return jsonb_build_object('answer', 'unknown_attempt');
+  end if;
+  if a.closed_at is not null then
+    if a.outcome = p_close->>'outcome' and a.duration_ms is not distinct from (p_close->>'durationMs')::integer
+    then
+      return jsonb_build_object('answer', 'closed');
+    end if;
+    update waybill.delivery_attempts set late_evidence = coalesce(late_evidence, p_close)
+      where tenant_id = p_tenant and delivery_id = p_delivery and attempt_no = p_attempt;
+    return jsonb_build_object('answer', 'fence_lost');
+  end if;
+  if waybill.chain_moved(d, p_receipt) then
+    return jsonb_build_object('answer', 'chain_moved', 'facts', waybill.delivery_facts(d));
+  end if;
+
+  update waybill.delivery_attempts set
+      closed_at = clock_timestamp(), outcome = p_close->>'outcome', reason = p_close->>'reason',
+      detail = p_close->>'detail', status = (p_close->>'status')::integer,
+      duration_ms = (p_close->>'durationMs')::integer, answer_sha256 = p_close->>'answerSha256',
+      answer_head = p_close->>'answerHead'
+    where tenant_id = p_tenant and delivery_id = p_delivery and attempt_no = p_attempt;
+  case p_close->>'decision'
+    when 'acknowledged' then
+      perform waybill.settle_delivery(d, 'Acknowledged', null, null, p_receipt);
+    when 'failed' then
+      perform waybill.settle_delivery(d, 'Failed', p_close->>'reason', p_close->>'detail', p_receipt);
+    when 'retry' then
+      update waybill.deliveries set
+          next_attempt_at = clock_timestamp() + make_interval(secs => (p_close->>'delayMs')::numeric / 1000.0),
+          attend_at = clock_timestamp() + make_interval(secs => (p_close->>'delayMs')::numeric / 1000.0 + 15),
+          waiting_since = coalesce(waiting_since, clock_timestamp()),
+          reason = p_close->>'reason', detail = p_close->>'detail'
+        where tenant_id = p_tenant and delivery_id = p_delivery;
+  end case;
+  if (p_close->>'pauseSubscription')::boolean then
+    update waybill.subscriptions set state = 'paused', pause_reason = p_close->>'reason'
+      where tenant_id = p_tenant and subscription_id = d.subscription_id and state = 'active';
+  end if;
+  return jsonb_build_object('answer', 'closed');
+end
+$$;
+
+create function waybill.chain_moved(d waybill.deliveries, p_receipt jsonb) returns boolean
+  language sql immutable
+  return jsonb_typeof(p_receipt) = 'object'
+    and ((p_receipt->>'seq')::integer <> d.receipt_seq + 1
+         or p_receipt->>'previousDigest' is distinct from d.receipt_digest);
+
+-- Ends a series: state, event and receipt in one step. The caller holds the row lock.
+create function waybill.settle_delivery(
+  d waybill.deliveries, p_state text, p_reason text, p_detail text, p_receipt jsonb
+) returns void language plpgsql as $$
+begin
+  update waybill.deliveries set
+      state = p_state, version = version + 1, reason = p_reason, detail = p_detail,
+      settled_at = clock_timestamp(), attend_at = null, next_attempt_at = null,
+      waiting_since = case when p_state = 'Failed' then clock_timestamp() end,
+      event_seq = event_seq + 1, receipt_seq = receipt_seq + 1, receipt_digest = p_receipt->>'digest'
+    where tenant_id = d.tenant_id and delivery_id = d.delivery_id;
+  perform waybill.append_receipt(d, p_receipt);
+  if p_state = 'Acknowledged' then
+    perform waybill.emit_delivery_event(d, d.event_seq + 1,
+      'connectors.deliveries.v1.delivery-dispatched', jsonb_build_object('direction', d.direction,
+        'receiptRef', format('delivery/%s/%s', d.delivery_id, d.receipt_seq + 1)));
+  else
+    perform waybill.emit_delivery_event(d, d.event_seq + 1,
+      'connectors.deliveries.v1.delivery-failed', jsonb_build_object('direction', d.direction,
+        'reason', p_reason));
+  end if;
+end
+$$;
+
+-- Fails a live delivery that has no open attempt. Answers failed | not_live | in_flight |
+-- chain_moved | unknown_delivery.
+create function waybill.fail_delivery(
+  p_tenant text, p_delivery uuid, p_reason text, p_detail text, p_receipt jsonb
+) returns jsonb language plpgsql as $$
+declare
+  d waybill.deliveries;
+begin
+  perform set_config('waybill.tenant', p_tenant, true);
+  select * into d from waybill.deliveries
+    where tenant_id = p_tenant and delivery_id = p_delivery for update;
+  if not found then return jsonb_build_object('answer', 'unknown_delivery'); end if;
+  if d.attend_at is null then
+    return jsonb_build_object('answer', 'not_live', 'facts', waybill.delivery_facts(d));
+  end if;
+  if exists (select from waybill.delivery_attempts
+              where tenant_id = p_tenant and delivery_id = p_delivery and closed_at is null) then
+    return jsonb_build_object('answer', 'in_flight');
+  end if;
+  if waybill.chain_moved(d, p_receipt) then
+    return jsonb_build_object('answer', 'chain_moved', 'facts', waybill.delivery_facts(d));
+  end if;
+  perform waybill.settle_delivery(d, 'Failed', p_reason, p_detail, p_receipt);
+  return jsonb_build_object('answer', 'failed');
+end
+$$;

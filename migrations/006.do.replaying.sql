@@ -1,0 +1,69 @@
+-- Replay, decided on the row; and the claim by which a loop attends to live deliveries.
+
+-- The delivery's facts, for signing a receipt; null when there is none of that id in the tenant.
+create function waybill.read_delivery_facts(p_tenant text, p_delivery uuid) returns jsonb
+  language plpgsql as $$
+declare
+  d waybill.deliveries;
+begin
+  perform set_config('waybill.tenant', p_tenant, true);
+  select * into d from waybill.deliveries where tenant_id = p_tenant and delivery_id = p_delivery;
+  return case when found then waybill.delivery_facts(d) end;
+end
+$$;
+
+-- Failed → Replayed with a new series and a new budget. Answers:
+--   replayed           just now;
+--   already_replaying  an earlier replay is under way: two clicks are one replay;
+--   not_failed         with the state it is in;
+--   chain_moved | unknown_delivery
+create function waybill.replay_delivery(
+  p_tenant text, p_delivery uuid, p_replayed_by text, p_reason text, p_receipt jsonb
+) returns jsonb language plpgsql as $$
+declare
+  d waybill.deliveries;
+begin
+  perform set_config('waybill.tenant', p_tenant, true);
+  select * into d from waybill.deliveries
+    where tenant_id = p_tenant and delivery_id = p_delivery for update;
+  if not found then return jsonb_build_object('answer', 'unknown_delivery'); end if;
+  if d.state <> 'Failed' then
+    return jsonb_build_object('answer',
+      case when d.series > 1 and d.attend_at is not null then 'already_replaying' else 'not_failed' end,
+      'facts', waybill.delivery_facts(d));
+  end if;
+  if waybill.chain_moved(d, p_receipt) then
+    return jsonb_build_object('answer', 'chain_moved', 'facts', waybill.delivery_facts(d));
+  end if;
+  update waybill.deliveries set
+      state = 'Replayed', version = version + 1, series = series + 1, series_attempts = 0,
+      series_started_at = null, next_attempt_at = null, settled_at = null, waiting_since = null,
+      reason = null, detail = null, attend_at = clock_timestamp() + interval '2 seconds',
+      event_seq = event_seq + 1, receipt_seq = receipt_seq + 1, receipt_digest = p_receipt->>'digest'
+    where tenant_id = p_tenant and delivery_id = p_delivery;
+  perform waybill.append_receipt(d, p_receipt);
+  perform waybill.emit_delivery_event(d, d.event_seq + 1,
+    'connectors.deliveries.v1.delivery-replayed', jsonb_build_object('replayedBy', p_replayed_by));
+  insert into waybill.audit_log (tenant_id, actor, action, subject, detail)
+    values (p_tenant, p_replayed_by, 'replay', 'delivery/' || p_delivery,
+            jsonb_build_object('reason', p_reason, 'series', d.series + 1));
+  return jsonb_build_object('answer', 'replayed', 'series', d.series + 1);
+end
+$$;
+
+-- Claims live deliveries that nobody has attended to in time, most overdue first, and pushes their
+-- time on, so that several loops share the work. Across tenants: for waybill_operations.
+create function waybill.claim_unattended(p_limit integer, p_push_ms integer)
+returns table (tenant_id text, delivery_id uuid, state text, connector_id text, event_type text,
+               subscription_id text) language sql
+begin atomic
+  with due as materialized (
+    select d.tenant_id, d.delivery_id from waybill.deliveries d
+      where d.attend_at <= clock_timestamp()
+      order by d.attend_at limit p_limit for update skip locked
+  )
+  update waybill.deliveries d
+    set attend_at = clock_timestamp() + make_interval(secs => p_push_ms / 1000.0)
+    from due where d.tenant_id = due.tenant_id and d.delivery_id = due.delivery_id
+    returning d.tenant_id, d.delivery_id, d.state, d.connector_id, d.event_type, d.subscription_id;
+end;

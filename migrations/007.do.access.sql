@@ -1,0 +1,83 @@
+-- Who may do what: row-level security by tenant, and grants by role.
+
+do $$
+declare
+  v_table text;
+begin
+  -- A tenant's rows, for the roles that work for one tenant at a time.
+  foreach v_table in array array['artifacts', 'receipts', 'receipt_checkpoints', 'outbox_events',
+    'event_sinks', 'idempotency_keys', 'audit_log', 'instances', 'targets', 'subscriptions',
+    'ingresses', 'deliveries', 'delivery_attempts', 'dedup_keys', 'rejected_payloads',
+    'replay_jobs', 'replay_items'] loop
+    execute format('alter table waybill.%I enable row level security', v_table);
+    execute format('create policy one_tenant on waybill.%I to waybill_data, waybill_observer
+      using (tenant_id = waybill.current_tenant())', v_table);
+    -- Loops and upkeep work across tenants.
+    execute format('create policy across_tenants on waybill.%I to waybill_operations
+      using (true)', v_table);
+  end loop;
+  -- A publication spans tenants.
+  foreach v_table in array array['instances', 'targets', 'subscriptions', 'ingresses', 'audit_log',
+    'outbox_events', 'event_sinks'] loop
+    execute format('create policy publication on waybill.%I to waybill_control using (true)', v_table);
+  end loop;
+end
+$$;
+
+alter table waybill.connectors enable row level security;
+create policy platform_or_own on waybill.connectors to waybill_data, waybill_observer
+  using (owner_tenant_id is null or owner_tenant_id = waybill.current_tenant());
+create policy across_tenants on waybill.connectors to waybill_operations, waybill_control using (true);
+
+revoke execute on all functions in schema waybill from public;
+grant execute on function waybill.current_tenant() to public;
+
+grant select on waybill.settings, waybill.catalog_revision, waybill.connectors,
+  waybill.connector_versions, waybill.instances, waybill.targets, waybill.subscriptions
+  to waybill_control, waybill_data, waybill_operations, waybill_observer;
+
+grant insert, update on waybill.settings, waybill.catalog_revision, waybill.connectors,
+  waybill.connector_versions, waybill.instances, waybill.targets, waybill.subscriptions,
+  waybill.ingresses to waybill_control;
+grant select on waybill.ingresses to waybill_control;
+grant insert on waybill.audit_log, waybill.outbox_events to waybill_control;
+
+grant select, insert on waybill.artifacts, waybill.receipts, waybill.outbox_events,
+  waybill.audit_log, waybill.rejected_payloads to waybill_data;
+grant select, insert, update on waybill.deliveries, waybill.delivery_attempts, waybill.dedup_keys,
+  waybill.idempotency_keys, waybill.replay_jobs, waybill.replay_items to waybill_data;
+-- What dispatching itself may change of a subscription.
+grant update (state, pause_reason, last_delivery_at) on waybill.subscriptions to waybill_data;
+grant execute on function
+  waybill.find_ingress(text),
+  waybill.keep_artifact(text, bytea, bytea),
+  waybill.ingest_delivery(text, uuid, text, jsonb, bytea, integer),
+  waybill.store_rejected(text, uuid, text, bytea, jsonb),
+  waybill.ms_until(timestamptz),
+  waybill.delivery_facts(waybill.deliveries),
+  waybill.append_receipt(waybill.deliveries, jsonb),
+  waybill.emit_delivery_event(waybill.deliveries, integer, text, jsonb),
+  waybill.dispatch_chain(waybill.deliveries),
+  waybill.chain_moved(waybill.deliveries, jsonb),
+  waybill.settle_delivery(waybill.deliveries, text, text, text, jsonb),
+  waybill.open_attempt(text, uuid, text),
+  waybill.close_attempt(text, uuid, integer, jsonb, jsonb),
+  waybill.fail_delivery(text, uuid, text, text, jsonb),
+  waybill.read_delivery_facts(text, uuid),
+  waybill.replay_delivery(text, uuid, text, text, jsonb),
+  waybill.guard_delivery_state(),
+  waybill.delivery_may_follow(text, text)
+  to waybill_data;
+
+grant select, update on waybill.deliveries to waybill_operations;
+grant select, delete on waybill.dedup_keys, waybill.rejected_payloads to waybill_operations;
+grant update on waybill.dedup_keys, waybill.rejected_payloads to waybill_operations;
+grant execute on function waybill.claim_unattended(integer, integer),
+  waybill.forget_expired(integer), waybill.guard_delivery_state(),
+  waybill.delivery_may_follow(text, text) to waybill_operations;
+
+grant select on waybill.artifacts, waybill.receipts, waybill.receipt_checkpoints,
+  waybill.outbox_events, waybill.event_sinks, waybill.audit_log, waybill.deliveries,
+  waybill.delivery_attempts, waybill.replay_jobs, waybill.replay_items to waybill_observer;
+grant select on waybill.schema_version
+  to waybill_control, waybill_data, waybill_lifecycle, waybill_operations, waybill_observer;

@@ -1,0 +1,126 @@
+/** The catalog as a publication sees it: what is there now, by the keys that a fleet names. */
+import type { TenantKey, VersionKey } from '../schemas/catalog-rows';
+import {
+  CatalogHead,
+  ConnectorRow,
+  IngressOwner,
+  PublishedInstance,
+  SubscriptionRow,
+  TargetRow,
+  VersionRow,
+} from '../schemas/catalog-rows';
+import type { Run, Statement } from './database';
+import { onlyRow } from './database';
+
+export const catalogStatements = {
+  head: {
+    name: 'catalog_head',
+    text: `select r.revision, jsonb_build_object(
+        'replayWindowMinutes', s.replay_window_minutes, 'defaultRetry', s.default_retry,
+        'rejectedBytesMinutes', s.rejected_bytes_minutes,
+        'failedWaitMinutes', s.failed_wait_minutes) as settings
+      from waybill.catalog_revision r cross join waybill.settings s`,
+  },
+  connectors: {
+    name: 'catalog_connectors',
+    text: `select connector_id as id, name, provider, owner_tenant_id as tenant
+      from waybill.connectors where connector_id = any ($1::text[])`,
+  },
+  versions: {
+    name: 'catalog_versions',
+    text: `select connector_id as connector, version, status, webhook_scheme as "webhookScheme",
+        retry_profile as retry
+      from waybill.connector_versions
+      where (connector_id, version) in (select * from unnest($1::text[], $2::text[]))`,
+  },
+  instances: {
+    name: 'catalog_instances',
+    text: `select i.tenant_id as tenant, i.instance_id as id, i.connector_id as connector, i.version,
+        i.grants, i.status,
+        exists (select from waybill.subscriptions s where s.tenant_id = i.tenant_id
+          and s.instance_id = i.instance_id and s.state <> 'deactivated') as subscribed,
+        exists (select from waybill.subscriptions s join waybill.ingresses g
+          using (tenant_id, subscription_id) where s.tenant_id = i.tenant_id
+          and s.instance_id = i.instance_id) as receives
+      from waybill.instances i
+      where (i.tenant_id, i.instance_id) in (select * from unnest($1::text[], $2::text[]))`,
+  },
+  targets: {
+    name: 'catalog_targets',
+    text: `select tenant_id as tenant, target_id as id, config as http from waybill.targets
+      where (tenant_id, target_id) in (select * from unnest($1::text[], $2::text[]))`,
+  },
+  // By name, and those of instances that are about to be revoked.
+  subscriptions: {
+    name: 'catalog_subscriptions',
+    text: `select s.tenant_id as tenant, s.subscription_id as id, s.instance_id as instance,
+        s.target_id as target, s.event_types as "eventTypes", s.retry_profile as retry, s.state,
+        s.pause_reason as "pauseReason",
+        case when g.ingress_ref is not null then jsonb_build_object('ref', g.ingress_ref,
+          'bodyLimitBytes', g.body_limit_bytes, 'secrets', g.secrets) end as ingress
+      from waybill.subscriptions s left join waybill.ingresses g using (tenant_id, subscription_id)
+      where (s.tenant_id, s.subscription_id) in (select * from unnest($1::text[], $2::text[]))
+        or (s.tenant_id, s.instance_id) in (select * from unnest($3::text[], $4::text[]))
+      order by s.tenant_id, s.subscription_id`,
+  },
+  ingressOwners: {
+    name: 'catalog_ingress_owners',
+    text: `select ingress_ref as ref, tenant_id as tenant, subscription_id as id
+      from waybill.ingresses where ingress_ref = any ($1::text[])`,
+  },
+} as const satisfies Record<string, Statement>;
+
+export async function readCatalogHead(run: Run): Promise<CatalogHead> {
+  return CatalogHead.parse(onlyRow(await run(catalogStatements.head, [])));
+}
+
+export async function readConnectors(run: Run, ids: readonly string[]): Promise<ConnectorRow[]> {
+  const rows = await run(catalogStatements.connectors, [ids]);
+  return rows.map((row) => ConnectorRow.parse(row));
+}
+
+export async function readVersions(run: Run, keys: readonly VersionKey[]): Promise<VersionRow[]> {
+  const connectors = keys.map((key) => key.connector);
+  const versions = keys.map((key) => key.version);
+  const rows = await run(catalogStatements.versions, [connectors, versions]);
+  return rows.map((row) => VersionRow.parse(row));
+}
+
+export async function readInstances(
+  run: Run,
+  keys: readonly TenantKey[],
+): Promise<PublishedInstance[]> {
+  const rows = await run(catalogStatements.instances, columns(keys));
+  return rows.map((row) => PublishedInstance.parse(row));
+}
+
+export async function readTargets(run: Run, keys: readonly TenantKey[]): Promise<TargetRow[]> {
+  const rows = await run(catalogStatements.targets, columns(keys));
+  return rows.map((row) => TargetRow.parse(row));
+}
+
+/** The subscriptions of these keys, and all of those instances. */
+export async function readSubscriptions(
+  run: Run,
+  keys: readonly TenantKey[],
+  instances: readonly TenantKey[],
+): Promise<SubscriptionRow[]> {
+  const rows = await run(catalogStatements.subscriptions, [
+    ...columns(keys),
+    ...columns(instances),
+  ]);
+  return rows.map((row) => SubscriptionRow.parse(row));
+}
+
+/** Who has these ingress references, over all tenants. */
+export async function readIngressOwners(
+  run: Run,
+  refs: readonly string[],
+): Promise<IngressOwner[]> {
+  const rows = await run(catalogStatements.ingressOwners, [refs]);
+  return rows.map((row) => IngressOwner.parse(row));
+}
+
+function columns(keys: readonly TenantKey[]): [string[], string[]] {
+  return [keys.map((key) => key.tenant), keys.map((key) => key.id)];
+}

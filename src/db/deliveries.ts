@@ -1,0 +1,234 @@
+/** Deliveries in Postgres: receiving, attempts, settlement, replay. One function, one round trip. */
+import type { AttemptOutcome } from '../domain/attempts';
+import type { DeliveryId, SubscriptionId, TenantId } from '../domain/ids';
+import type { DeliveryRef } from '../domain/delivery-activities';
+import {
+  CloseAttemptAnswer,
+  DeliveryFacts,
+  FailDeliveryAnswer,
+  IngestAnswer,
+  OpenAttemptAnswer,
+  ReplayDeliveryAnswer,
+  UnattendedDelivery,
+} from '../schemas/delivery-rows';
+import type { Database, Statement } from './database';
+import { onlyRow } from './database';
+
+export const deliveryStatements = {
+  ingest: {
+    name: 'delivery_ingest',
+    text: 'select waybill.ingest_delivery($1, $2, $3, $4, $5, $6) as answer',
+  },
+  reject: {
+    name: 'delivery_reject',
+    text: 'select waybill.store_rejected($1, $2, $3, $4, $5)',
+  },
+  openAttempt: {
+    name: 'delivery_open_attempt',
+    text: 'select answer, info, payload from waybill.open_attempt($1, $2, $3)',
+  },
+  closeAttempt: {
+    name: 'delivery_close_attempt',
+    text: 'select waybill.close_attempt($1, $2, $3, $4, $5) as answer',
+  },
+  fail: {
+    name: 'delivery_fail',
+    text: 'select waybill.fail_delivery($1, $2, $3, $4, $5) as answer',
+  },
+  facts: {
+    name: 'delivery_facts',
+    text: 'select waybill.read_delivery_facts($1, $2) as facts',
+  },
+  replay: {
+    name: 'delivery_replay',
+    text: 'select waybill.replay_delivery($1, $2, $3, $4, $5) as answer',
+  },
+  claimUnattended: {
+    name: 'delivery_claim_unattended',
+    text: 'select * from waybill.claim_unattended($1, $2)',
+  },
+  forgetExpired: {
+    name: 'delivery_forget_expired',
+    text: 'select waybill.forget_expired($1)',
+  },
+} as const satisfies Record<string, Statement>;
+
+/** What is known of a request once its signature was judged. */
+export interface ReceivedRequest {
+  readonly tenantId: TenantId;
+  readonly deliveryId: DeliveryId;
+  readonly subscriptionId: SubscriptionId;
+  readonly connectorId: string;
+  readonly instanceId: string;
+  readonly externalId: string | null;
+  readonly eventType: string;
+  readonly contentType: string | null;
+  readonly keptHeaders: readonly (readonly [string, string])[];
+  /** How it was verified: scheme and secret id; never a secret. */
+  readonly evidence: Readonly<Record<string, unknown>>;
+  readonly payload: Uint8Array;
+}
+
+export interface VerifiedRequest extends ReceivedRequest {
+  readonly dedupKey: string;
+  /** What freshness is judged by, on the database's clock; null when the scheme signs no time. */
+  readonly freshness: {
+    readonly signedAtMs: number;
+    readonly toleranceMs: number;
+    readonly aheadMs: number;
+  } | null;
+  /** How long the receiving process has to start the workflow itself before a loop does. */
+  readonly attendAfterMs: number;
+}
+
+export interface ReceiptRow {
+  readonly kind: string;
+  readonly seq: number;
+  readonly previousDigest: string | null;
+  readonly jws: string;
+  readonly digest: string;
+}
+
+export interface AttemptClose {
+  readonly outcome: AttemptOutcome;
+  readonly reason: string | null;
+  readonly detail: string | null;
+  readonly status: number | null;
+  readonly durationMs: number | null;
+  readonly answerSha256: string | null;
+  readonly answerHead: string | null;
+  readonly decision: 'acknowledged' | 'retry' | 'failed';
+  readonly delayMs: number | null;
+  readonly pauseSubscription: boolean;
+}
+
+/** Payload, dedup key and row in one transaction; see `waybill.ingest_delivery`. */
+export async function ingestDelivery(
+  db: Database,
+  request: VerifiedRequest,
+): Promise<IngestAnswer> {
+  const fields = {
+    ...describe(request),
+    dedupKey: request.dedupKey,
+    ...(request.freshness ?? {}),
+  };
+  const rows = await db.query(deliveryStatements.ingest, [
+    request.tenantId,
+    request.deliveryId,
+    request.subscriptionId,
+    JSON.stringify(fields),
+    request.payload,
+    request.attendAfterMs,
+  ]);
+  return IngestAnswer.parse(onlyRow(rows)['answer']);
+}
+
+/** Records a request with a refused signature; takes no dedup key. */
+export async function rejectDelivery(
+  db: Database,
+  request: ReceivedRequest,
+  why: { readonly reason: string; readonly detail: string },
+): Promise<void> {
+  await db.query(deliveryStatements.reject, [
+    request.tenantId,
+    request.deliveryId,
+    request.subscriptionId,
+    request.payload,
+    JSON.stringify({ ...describe(request), ...why }),
+  ]);
+}
+
+/** Opens the next fenced attempt, or says why not; see `waybill.open_attempt`. */
+export async function openAttempt(
+  db: Database,
+  ref: DeliveryRef,
+  owner: string,
+): Promise<OpenAttemptAnswer> {
+  const rows = await db.query(deliveryStatements.openAttempt, [
+    ref.tenantId,
+    ref.deliveryId,
+    owner,
+  ]);
+  return OpenAttemptAnswer.parse(onlyRow(rows));
+}
+
+/** Closes an attempt and carries out its decision; see `waybill.close_attempt`. */
+export async function closeAttempt(
+  db: Database,
+  at: DeliveryRef & { readonly attempt: number },
+  close: AttemptClose,
+  receipt: ReceiptRow | null,
+): Promise<CloseAttemptAnswer> {
+  const rows = await db.query(deliveryStatements.closeAttempt, [
+    at.tenantId,
+    at.deliveryId,
+    at.attempt,
+    JSON.stringify(close),
+    receipt === null ? null : JSON.stringify(receipt),
+  ]);
+  return CloseAttemptAnswer.parse(onlyRow(rows)['answer']);
+}
+
+/** Fails a live delivery that cannot be dispatched at all. */
+export async function failDelivery(
+  db: Database,
+  ref: DeliveryRef,
+  why: { readonly reason: string; readonly detail: string },
+  receipt: ReceiptRow,
+): Promise<FailDeliveryAnswer> {
+  const rows = await db.query(deliveryStatements.fail, [
+    ref.tenantId,
+    ref.deliveryId,
+    why.reason,
+    why.detail,
+    JSON.stringify(receipt),
+  ]);
+  return FailDeliveryAnswer.parse(onlyRow(rows)['answer']);
+}
+
+/** The facts that a receipt is signed over; null when the tenant has no such delivery. */
+export async function readDeliveryFacts(
+  db: Database,
+  ref: DeliveryRef,
+): Promise<DeliveryFacts | null> {
+  const rows = await db.query(deliveryStatements.facts, [ref.tenantId, ref.deliveryId]);
+  return DeliveryFacts.nullable().parse(onlyRow(rows)['facts']);
+}
+
+/** Failed → Replayed, or why not; see `waybill.replay_delivery`. */
+export async function replayDelivery(
+  db: Database,
+  ref: DeliveryRef,
+  who: { readonly replayedBy: string; readonly reason: string },
+  receipt: ReceiptRow,
+): Promise<ReplayDeliveryAnswer> {
+  const rows = await db.query(deliveryStatements.replay, [
+    ref.tenantId,
+    ref.deliveryId,
+    who.replayedBy,
+    who.reason,
+    JSON.stringify(receipt),
+  ]);
+  return ReplayDeliveryAnswer.parse(onlyRow(rows)['answer']);
+}
+
+/** Live deliveries that are overdue for attention, claimed for `pushMs` (role operations). */
+export async function claimUnattended(
+  db: Database,
+  limit: number,
+  pushMs: number,
+): Promise<UnattendedDelivery[]> {
+  const rows = await db.query(deliveryStatements.claimUnattended, [limit, pushMs]);
+  return rows.map((row) => UnattendedDelivery.parse(row));
+}
+
+/** Forgets up to `limit` rejected payloads and expired dedup keys (role operations). */
+export async function forgetExpired(db: Database, limit: number): Promise<void> {
+  await db.query(deliveryStatements.forgetExpired, [limit]);
+}
+
+function describe(request: ReceivedRequest): Record<string, unknown> {
+  const { connectorId, instanceId, externalId, eventType, contentType, keptHeaders, evidence } =
+    request;
+  return { connectorId, instanceId, externalId, eventType, contentType, keptHeaders, evidence };
+}

@@ -1,0 +1,162 @@
+/**
+ * Reading deliveries for people and programs, one tenant at a time: the transaction's own tenant is
+ * set first, so that row-level security shows nothing else whatever the statement says.
+ */
+import type { DeliveryRef } from '../domain/delivery-activities';
+import type { DeliveryId, TenantId } from '../domain/ids';
+import { DeliveryHistoryRow, DeliveryRow } from '../schemas/api-deliveries';
+import type { DeliveryFilters } from '../schemas/api-deliveries';
+import type { Database, Statement } from './database';
+
+/** The place in the list from which a page goes on: the last row of the page before. */
+export interface ListPosition {
+  /** In microseconds, exactly as the row showed it. */
+  readonly receivedAt: string;
+  readonly deliveryId: DeliveryId;
+}
+
+export interface ListRequest {
+  readonly tenantId: TenantId;
+  readonly filters: DeliveryFilters;
+  readonly after: ListPosition | null;
+  readonly limit: number;
+}
+
+/** A number that no single delivery reaches, so that an answer stays bounded. */
+const MAX_ENTRIES = 1000;
+
+const row = `
+  d.delivery_id as "deliveryId", d.direction, d.connector_id as "connectorId",
+  d.instance_id as "instanceId", d.subscription_id as "subscriptionId",
+  d.external_id as "externalId", d.event_type as "eventType", d.state, d.reason, d.detail,
+  d.attempts, d.series, d.duplicate_of as "duplicateOf", d.conflict,
+  encode(d.payload_sha256, 'hex') as "payloadSha256", d.payload_bytes as "payloadBytes",
+  ${utc('d.received_at')} as "receivedAt", ${utc('d.settled_at')} as "settledAt",
+  ${utc('d.next_attempt_at')} as "nextAttemptAt", ${utc('d.waiting_since')} as "waitingSince",
+  case when d.receipt_seq > 0
+    then format('delivery/%s/%s', d.delivery_id, d.receipt_seq) end as "receiptRef"`;
+
+export const deliveryListStatements = {
+  setTenant: {
+    name: 'delivery_list_tenant',
+    text: `select set_config('waybill.tenant', $1, true)`,
+  },
+  list: { name: 'delivery_list', text: pageText('true') },
+  // The states as constants, so that their partial index serves also a plan made without values.
+  listFailed: { name: 'delivery_list_failed', text: pageText(`d.state = 'Failed'`) },
+  listRejected: { name: 'delivery_list_rejected', text: pageText(`d.state = 'Rejected'`) },
+  listByExternalId: {
+    name: 'delivery_list_external_id',
+    text: pageText('d.external_id = $8::text'),
+  },
+  show: { name: 'delivery_show', text: historyText() },
+} as const satisfies Record<string, Statement>;
+
+/** Deliveries that match every filter, newest first, at most `limit`. */
+export async function listDeliveries(db: Database, request: ListRequest): Promise<DeliveryRow[]> {
+  const { filters, after } = request;
+  const values = [
+    request.tenantId,
+    filters.direction ?? null,
+    filters.connector ?? null,
+    filters.subscription ?? null,
+    filters.state ?? null,
+    filters.receivedFrom ?? null,
+    filters.receivedTo ?? null,
+    filters.externalId ?? null,
+    after?.receivedAt ?? null,
+    after?.deliveryId ?? null,
+    request.limit,
+  ];
+  const rows = await db.transaction(async (run) => {
+    await run(deliveryListStatements.setTenant, [request.tenantId]);
+    return run(pageStatement(filters), values);
+  });
+  return rows.map((found) => DeliveryRow.parse(found));
+}
+
+/** One delivery with its attempts, receipts and replays; null when the tenant has none such. */
+export async function showDelivery(
+  db: Database,
+  ref: DeliveryRef,
+): Promise<DeliveryHistoryRow | null> {
+  const [found] = await db.transaction(async (run) => {
+    await run(deliveryListStatements.setTenant, [ref.tenantId]);
+    return run(deliveryListStatements.show, [ref.tenantId, ref.deliveryId]);
+  });
+  return found === undefined ? null : DeliveryHistoryRow.parse(found);
+}
+
+function pageStatement(filters: DeliveryFilters): Statement {
+  if (filters.externalId !== undefined) return deliveryListStatements.listByExternalId;
+  if (filters.state === 'Failed') return deliveryListStatements.listFailed;
+  if (filters.state === 'Rejected') return deliveryListStatements.listRejected;
+  return deliveryListStatements.list;
+}
+
+function pageText(indexed: string): string {
+  return `
+select ${row}
+  from waybill.deliveries d
+  where d.tenant_id = $1 and ${indexed}
+    and ($2::text is null or d.direction = $2)
+    and ($3::text is null or d.connector_id = $3)
+    and ($4::text is null or d.subscription_id = $4)
+    and ($5::text is null or d.state = $5)
+    and d.received_at >= coalesce($6::timestamptz, '-infinity')
+    and d.received_at < coalesce($7::timestamptz, 'infinity')
+    and ($8::text is null or d.external_id = $8)
+    -- By value, so that the row itself may be gone by now.
+    and (d.received_at, d.delivery_id) < (
+      coalesce($9::timestamptz, 'infinity'),
+      coalesce($10::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+  order by d.received_at desc, d.delivery_id desc
+  limit $11`;
+}
+
+function historyText(): string {
+  const attempts = newest('attempt', 'a.attempt_no', {
+    columns: `a.attempt_no as attempt, a.series, a.owner, a.target_id as "targetId",
+      ${utc('a.opened_at')} as "openedAt", ${utc('a.deadline_at')} as "deadlineAt",
+      ${utc('a.closed_at')} as "closedAt", a.outcome, a.reason, a.detail, a.status,
+      a.duration_ms as "durationMs", a.answer_sha256 as "answerSha256",
+      a.answer_head as "answerHead", a.late_evidence as "lateEvidence"`,
+    source: `waybill.delivery_attempts a
+      where a.tenant_id = d.tenant_id and a.delivery_id = d.delivery_id`,
+  });
+  const receipts = newest('seq', 'r.seq', {
+    columns: `r.seq, r.kind, r.jws, r.digest, r.previous_digest as "previousDigest",
+      ${utc('r.created_at')} as "createdAt"`,
+    source: `waybill.receipts r
+      where r.tenant_id = d.tenant_id and r.subject = 'delivery/' || d.delivery_id`,
+  });
+  const replays = newest('series', 'l.audit_id', {
+    columns: `${utc('l.at')} as "replayedAt", l.actor as "replayedBy",
+      l.detail->>'reason' as reason, (l.detail->>'series')::integer as series`,
+    source: `waybill.audit_log l
+      where l.tenant_id = d.tenant_id and l.subject = 'delivery/' || d.delivery_id
+        and l.action = 'replay'`,
+  });
+  return `
+select ${row},
+  d.content_type as "contentType", d.kept_headers as "keptHeaders", d.evidence,
+  ${attempts} as "attemptHistory", ${receipts} as receipts, ${replays} as replays
+  from waybill.deliveries d
+  where d.tenant_id = $1 and d.delivery_id = $2`;
+}
+
+/** The newest entries as a JSON array, oldest of them first. */
+function newest(
+  position: string,
+  order: string,
+  from: { readonly columns: string; readonly source: string },
+): string {
+  return `(select coalesce(jsonb_agg(to_jsonb(e) order by e.${position}), '[]'::jsonb)
+    from (select ${from.columns} from ${from.source}
+      order by ${order} desc limit ${MAX_ENTRIES}) e)`;
+}
+
+/** An instant in UTC with all its microseconds, whatever the session's time zone. */
+function utc(column: string): string {
+  return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+}

@@ -1,0 +1,58 @@
+/** SQLSTATEs that the data layer reacts to; the only file that knows them. */
+import { WaybillError } from '../domain/errors';
+
+const RETRIED = ['40001', '40P01'];
+
+/** Classes and codes that mean "Postgres cannot serve now": connection, resources, shutdown. */
+const UNAVAILABLE = [/^08/, /^53/, /^57P/, /^57014$/, /^55P03$/, /^25P03$/];
+
+/** Errors of the socket or the pool, which carry no SQLSTATE. */
+const CONNECTION_ERRORS = [
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EHOSTUNREACH',
+];
+
+/** A transaction that lost against another one and may be run again from its start. */
+export function isRetriedConflict(error: unknown): boolean {
+  return RETRIED.includes(codeOf(error));
+}
+
+/** A migration's or statement's object that is not there: the schema is not ours or too old. */
+export function isMissingObject(error: unknown): boolean {
+  return ['42P01', '3F000', '42883', '42501'].includes(codeOf(error));
+}
+
+/** A lock was not to be had within the lock time-out. */
+export function isLockTimeout(error: unknown): boolean {
+  return codeOf(error) === '55P03';
+}
+
+/** The statement failed for want of a server: nothing is known to be wrong with the request. */
+export function isUnavailable(error: unknown): boolean {
+  const code = codeOf(error);
+  if (CONNECTION_ERRORS.includes(code) || UNAVAILABLE.some((pattern) => pattern.test(code))) {
+    return true;
+  }
+  return (
+    error instanceof Error &&
+    code === '' &&
+    /Connection terminated|timeout exceeded when trying to connect|Client has encountered/.test(
+      error.message,
+    )
+  );
+}
+
+/** Turns "Postgres cannot serve now" into its catalogue error and leaves everything else as it is. */
+export function asDomainError(error: unknown): unknown {
+  if (!isUnavailable(error)) return error;
+  return new WaybillError('storage_unavailable', '', { cause: error });
+}
+
+function codeOf(error: unknown): string {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return '';
+  return typeof error.code === 'string' ? error.code : '';
+}

@@ -1,0 +1,93 @@
+/**
+ * What one attempt of a delivery can come to, and what follows from it. An attempt is *closed* with
+ * one outcome; the decision about the delivery is made in the same transaction.
+ */
+
+/**
+ * `acknowledged`: the target took it. `refused`: the target answered and did not take it.
+ * `not_sent`: proof that nothing reached the target. `unknown`: it may have been taken, nobody
+ * heard.
+ */
+export const ATTEMPT_OUTCOMES = ['acknowledged', 'refused', 'not_sent', 'unknown'] as const;
+export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number];
+
+/** Why an attempt did not acknowledge, or why a delivery failed. Stable words for lists and API. */
+export const FAILURE_REASONS = [
+  'status_refused',
+  'redirect_refused',
+  'body_refused',
+  'target_gone',
+  'permanent_refusal',
+  'connection_refused',
+  'connection_failed',
+  'timed_out',
+  'answer_lost',
+  'worker_lost',
+  'secret_unavailable',
+  'payload_unreadable',
+  'subscription_deactivated',
+  'instance_revoked',
+  'connector_revoked',
+] as const;
+export type FailureReason = (typeof FAILURE_REASONS)[number];
+
+/** What an HTTP target did with one attempt; times in milliseconds of a monotonic clock. */
+export type HttpAnswer =
+  | {
+      readonly kind: 'answered';
+      readonly status: number;
+      /** Raw Retry-After field, if any. */
+      readonly retryAfter: string | null;
+      /** The declared check on the body: null when none is declared. */
+      readonly bodyAccepted: boolean | null;
+    }
+  | { readonly kind: 'not_sent'; readonly reason: 'connection_refused' | 'connection_failed' }
+  | { readonly kind: 'lost'; readonly reason: 'timed_out' | 'answer_lost' };
+
+export interface Verdict {
+  readonly outcome: AttemptOutcome;
+  readonly reason: FailureReason | null;
+  /** False: no later attempt of this series can help. */
+  readonly mayRetry: boolean;
+  /** True: the target is gone for good and the subscription is paused. */
+  readonly pausesSubscription: boolean;
+}
+
+/** Statuses of 4xx that a later attempt can cure. */
+const PASSING_4XX: readonly number[] = [408, 425, 429];
+
+/** Judges an answer (docs/architecture, "Reading the answer"). */
+export function judgeHttpAnswer(answer: HttpAnswer): Verdict {
+  switch (answer.kind) {
+    case 'not_sent':
+      return verdict('not_sent', answer.reason, true);
+    case 'lost':
+      return verdict('unknown', answer.reason, true);
+    case 'answered':
+      return judgeStatus(answer.status, answer.bodyAccepted);
+  }
+}
+
+function judgeStatus(status: number, bodyAccepted: boolean | null): Verdict {
+  if (status >= 200 && status < 300) {
+    return bodyAccepted === false
+      ? verdict('refused', 'body_refused', true)
+      : verdict('acknowledged', null, false);
+  }
+  if (status >= 300 && status < 400) return verdict('refused', 'redirect_refused', true);
+  if (status === 410) {
+    return { ...verdict('refused', 'target_gone', false), pausesSubscription: true };
+  }
+  if (status >= 400 && status < 500 && !PASSING_4XX.includes(status)) {
+    return verdict('refused', 'permanent_refusal', false);
+  }
+  return verdict('refused', 'status_refused', true);
+}
+
+function verdict(
+  outcome: AttemptOutcome,
+  reason: FailureReason | null,
+  mayRetry: boolean,
+): Verdict {
+  return { outcome, reason, mayRetry, pausesSubscription: false };
+}

@@ -1,0 +1,104 @@
+/**
+ * The contract between the delivery workflow and its activities: all that a history records.
+ * References, states, durations and reasons only; payloads and secrets never pass here.
+ */
+import type { FailureReason } from './attempts';
+import type { DeliveryState } from './delivery-states';
+import type { DeliveryId, TenantId } from './ids';
+
+export interface DeliveryRef {
+  readonly tenantId: TenantId;
+  readonly deliveryId: DeliveryId;
+}
+
+export interface AttemptRequest extends DeliveryRef {
+  /**
+   * True when the workflow knows that its previous attempt's activity is lost: an attempt that is
+   * still open is then closed as unknown at once, instead of at its deadline.
+   */
+  readonly takeOver: boolean;
+}
+
+/** Why a delivery is held although nothing is wrong with it. */
+export type HoldReason = 'subscription_paused';
+
+export type AttemptAnswer =
+  /** The target took it; the delivery is Acknowledged. */
+  | { readonly kind: 'acknowledged'; readonly attempt: number }
+  /** This attempt did not succeed; the next one is due in `dueInMs` (database clock). */
+  | {
+      readonly kind: 'retry';
+      readonly attempt: number;
+      readonly reason: FailureReason;
+      readonly detail: string;
+      readonly dueInMs: number;
+    }
+  /** The delivery is now Failed: the series is used up or cannot succeed. */
+  | {
+      readonly kind: 'failed';
+      readonly attempts: number;
+      readonly reason: FailureReason;
+      readonly detail: string;
+    }
+  /** Nothing was tried: the next attempt is due later. */
+  | { readonly kind: 'not_due'; readonly dueInMs: number }
+  /** Nothing was tried: another attempt is open until its deadline. */
+  | { readonly kind: 'in_flight'; readonly attempt: number; readonly endsInMs: number }
+  /** Nothing was tried: somebody must first release it. */
+  | {
+      readonly kind: 'held';
+      readonly state: DeliveryState;
+      readonly why: HoldReason;
+      readonly detail: string;
+    }
+  /** Nothing was tried: the row is in a state that wants no attempt. */
+  | {
+      readonly kind: 'settled';
+      readonly state: DeliveryState;
+      readonly attempts: number;
+      readonly detail: string;
+    }
+  /** Somebody else closed this attempt in the meantime; look again. */
+  | { readonly kind: 'superseded'; readonly attempt: number }
+  /** There is no such delivery (any more). */
+  | { readonly kind: 'unknown_delivery' };
+
+export interface ReplayRequest extends DeliveryRef {
+  readonly replayedBy: string;
+  readonly reason: string;
+}
+
+export type ReplayAnswer =
+  /** Failed → Replayed, just now. */
+  | { readonly kind: 'replayed'; readonly series: number }
+  /** A replay of this delivery is already under way. */
+  | { readonly kind: 'already_replaying'; readonly state: DeliveryState; readonly series: number }
+  | { readonly kind: 'not_failed'; readonly state: DeliveryState }
+  | { readonly kind: 'unknown_delivery' };
+
+export interface DeliveryActivities {
+  /** Makes one fenced attempt, or says why none was made. */
+  readonly attemptDelivery: (request: AttemptRequest) => Promise<AttemptAnswer>;
+  /** Decides a replay on the row. */
+  readonly replayDelivery: (request: ReplayRequest) => Promise<ReplayAnswer>;
+}
+
+/** Input of the delivery workflow; the state travels along when a run continues as new. */
+export interface DeliveryWorkflowInput extends DeliveryRef {
+  /** How long a failed delivery waits for a replay before its workflow closes. */
+  readonly failedWaitMs: number;
+  /** How often a held delivery looks again by itself. */
+  readonly heldPollMs: number;
+  /** An attempt whose worker is silent for longer than this is taken over. */
+  readonly heartbeatMs: number;
+}
+
+/** Signal `replay`, as an operator sends it from the Temporal UI. */
+export interface ReplaySignal {
+  readonly by?: string;
+  readonly reason?: string;
+}
+
+export const REPLAY_SIGNAL = 'replay';
+/** Signal `nudge`: the row has changed; look again. */
+export const NUDGE_SIGNAL = 'nudge';

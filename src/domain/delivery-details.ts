@@ -1,0 +1,53 @@
+/**
+ * What a waiting delivery says of itself in the Temporal UI: a sentence on what it waits for, and
+ * what to do. Markdown; no payload, no secret, no address.
+ */
+import type { AttemptAnswer } from './delivery-activities';
+
+type Answer<Kind extends AttemptAnswer['kind']> = Extract<AttemptAnswer, { kind: Kind }>;
+
+export function retryDetails(answer: Answer<'retry'>, dueAtIso: string): string {
+  return (
+    `**Waits for its next attempt**, due at ${dueAtIso}. ` +
+    `Attempt ${answer.attempt} did not succeed: ${answer.detail} (\`${answer.reason}\`). ` +
+    'Nothing needs doing: it is tried again by itself.'
+  );
+}
+
+export function heldDetails(answer: Answer<'held'>, deliveryId: string): string {
+  const why = answer.detail === '' ? 'by an operator' : `because of \`${answer.detail}\``;
+  return (
+    `**Held**: its subscription was paused ${why}. ` +
+    'Mend the cause, then publish the subscription as `active` with `waybill apply -f`; ' +
+    `delivery \`${deliveryId}\` then goes on by itself.`
+  );
+}
+
+export function failedDetails(
+  answer: { readonly reason: string; readonly detail: string; readonly attempts: number },
+  deliveryId: string,
+  closesAtIso: string,
+): string {
+  const attempts = answer.attempts === 1 ? '1 attempt' : `${answer.attempts} attempts`;
+  return (
+    `**Failed** after ${attempts}: ${answer.detail} (\`${answer.reason}\`). ` +
+    'Repair the target, then send this workflow the signal `replay` ' +
+    'with the input `{"by": "your name", "reason": "why"}`, ' +
+    `or run \`waybill deliveries replay ${deliveryId} --reason "why"\`. ` +
+    `This page closes at ${closesAtIso}; a replay is possible after that, too.`
+  );
+}
+
+export function storageDetails(retryInMs: number): string {
+  return (
+    `**Postgres does not answer**, so nothing can be attempted. Looks again in ${retryInMs} ms. ` +
+    'See the readiness of the workers and of the database.'
+  );
+}
+
+export function inFlightDetails(answer: Answer<'in_flight'>): string {
+  return (
+    `**Waits for attempt ${answer.attempt}** of an earlier run, which may still be under way; ` +
+    `its deadline is in ${answer.endsInMs} ms. Nothing needs doing.`
+  );
+}

@@ -1,0 +1,104 @@
+/**
+ * The error catalogue: every failure that a user can cause or must react to, one line each.
+ * `docs/errors.md` documents each code; a house test keeps the two the same.
+ */
+
+interface CatalogueEntry {
+  /** HTTP status of the answer that carries this code. */
+  readonly status: number;
+  /** True when the same request may succeed later without a change. */
+  readonly retryable: boolean;
+  /** One sentence: what is wrong and what to do. */
+  readonly message: string;
+}
+
+export const errorCatalogue = {
+  // Receiving
+  unknown_ingress: entry(404, false, 'No subscription listens at this address.'),
+  ingress_gone: entry(410, false, 'The subscription behind this address was deactivated.'),
+  body_too_large: entry(413, false, 'The body is larger than this ingress accepts.'),
+  body_incomplete: entry(400, false, 'The body ended before its announced length.'),
+  signature_refused: entry(401, false, 'The signature does not match any valid secret.'),
+  signature_stale: entry(401, false, 'The signed timestamp is outside the tolerance.'),
+  rejections_limited: entry(429, true, 'Too many requests with a bad signature from this address.'),
+  storage_unavailable: entry(503, true, 'Postgres does not answer; nothing was stored.'),
+  secret_unavailable: entry(503, true, 'A secret reference cannot be resolved.'),
+
+  // API
+  unauthenticated: entry(401, false, 'A valid bearer token is required.'),
+  token_keys_unavailable: entry(
+    503,
+    true,
+    'The keys that tokens are verified with cannot be fetched.',
+  ),
+  scope_missing: entry(403, false, 'The token lacks the scope that this call needs.'),
+  invalid_request: entry(400, false, 'A field of the request is missing or wrong.'),
+  invalid_cursor: entry(400, false, 'The cursor is not one of this list; start at the first page.'),
+  not_found: entry(404, false, 'There is nothing of that id in this tenant.'),
+  method_not_allowed: entry(405, false, 'This path does not answer that method.'),
+  delivery_not_failed: entry(409, false, 'Only a failed delivery can be replayed.'),
+  not_ready: entry(503, true, 'The process cannot do its work now; `checks` says why.'),
+  internal: entry(500, true, 'Something went wrong inside Waybill; see its log.'),
+
+  // Catalog
+  fleet_invalid: entry(422, false, 'The fleet file has a mistake; nothing was applied.'),
+  fleet_unreadable: entry(400, false, 'The fleet file cannot be read.'),
+  version_immutable: entry(409, false, 'A connector version never changes; publish a new one.'),
+  publication_busy: entry(503, true, 'Another publication is under way; try again.'),
+
+  // Starting
+  config_invalid: entry(500, false, 'A setting of the process is missing or wrong.'),
+  schema_unsupported: entry(500, false, 'The database schema is outside the supported range.'),
+  migration_failed: entry(500, false, 'A migration could not be applied; nothing was changed.'),
+  role_too_powerful: entry(500, false, 'The database role of this process bypasses row security.'),
+  dev_key_outside_loopback: entry(
+    500,
+    false,
+    'The development key is refused when the API listens outside loopback; configure a JWKS.',
+  ),
+  temporal_unreachable: entry(503, true, 'The Temporal server does not answer.'),
+  temporal_cli_unavailable: entry(500, false, 'No Temporal server executable could be had.'),
+  server_start_failed: entry(500, false, 'A server that Waybill starts itself did not come up.'),
+  port_in_use: entry(500, false, 'A port that Waybill needs is taken.'),
+  instance_running: entry(500, false, 'Another Waybill runs in this folder.'),
+
+  // Evidence and tools
+  receipt_invalid: entry(422, false, 'The receipt chain does not verify.'),
+  api_unreachable: entry(503, true, 'The Waybill API does not answer.'),
+} as const satisfies Record<string, CatalogueEntry>;
+
+export type ErrorCode = keyof typeof errorCatalogue;
+
+/**
+ * A failure with a code of the catalogue. `detail` says what exactly, `field` names the input that
+ * is wrong. Neither ever holds a secret or a payload.
+ */
+export class WaybillError extends Error {
+  readonly code: ErrorCode;
+  readonly detail: string;
+  readonly field: string | undefined;
+
+  constructor(
+    code: ErrorCode,
+    detail = '',
+    options: { readonly field?: string; readonly cause?: unknown } = {},
+  ) {
+    super(detail === '' ? errorCatalogue[code].message : detail, { cause: options.cause });
+    this.name = 'WaybillError';
+    this.code = code;
+    this.detail = detail;
+    this.field = options.field;
+  }
+
+  get status(): number {
+    return errorCatalogue[this.code].status;
+  }
+
+  get retryable(): boolean {
+    return errorCatalogue[this.code].retryable;
+  }
+}
+
+function entry(status: number, retryable: boolean, message: string): CatalogueEntry {
+  return { status, retryable, message };
+}

@@ -1,0 +1,44 @@
+/** Who calls, and whether the token allows this call. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { WaybillError } from '../domain/errors';
+import { HttpProblem } from './problems';
+import type { Scope } from './scopes';
+import type { Principal, TokenVerifier } from './tokens';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The scope that a call of this route needs. */
+    scope?: Scope;
+  }
+}
+
+const principals = new WeakMap<FastifyRequest, Principal>();
+
+/**
+ * Judges the token of every request to the instance's routes before its body is read.
+ * Routes name their scope in `config.scope`; one without any is open to no token at all.
+ */
+export function requireTokens(app: FastifyInstance, tokens: TokenVerifier): void {
+  app.addHook('onRequest', async (request) => {
+    const principal = await tokens.verify(request.headers.authorization);
+    const { scope } = request.routeOptions.config;
+    if (scope === undefined) throw new WaybillError('internal', 'a route names no scope');
+    if (!principal.scopes.has(scope)) throw scopeMissing(scope);
+    principals.set(request, principal);
+  });
+}
+
+/** The principal of a request that passed. */
+export function principalOf(request: FastifyRequest): Principal {
+  const principal = principals.get(request);
+  if (principal === undefined) throw new WaybillError('internal', 'a route asked for no token');
+  return principal;
+}
+
+function scopeMissing(scope: Scope): HttpProblem {
+  return new HttpProblem('scope_missing', `The token lacks the scope ${scope}.`, {
+    headers: {
+      'www-authenticate': `Bearer realm="waybill", error="insufficient_scope", scope="${scope}"`,
+    },
+  });
+}

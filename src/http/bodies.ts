@@ -1,0 +1,75 @@
+/** Reading a request's raw body under a limit, and being rid of what is not read. */
+import type { IncomingMessage } from 'node:http';
+import { WaybillError } from '../domain/errors';
+
+/** What is still taken from a sender after its answer, so that it can read the answer. */
+const DISCARD_BYTES = 1_048_576;
+const DISCARD_MS = 2_000;
+
+/**
+ * The whole body as bytes, whatever it holds and says to be.
+ * @throws WaybillError `body_too_large` as soon as the limit is passed, or announced to be;
+ *   `body_incomplete` when the sender stops before the end
+ */
+export function readBody(
+  request: IncomingMessage,
+  { limitBytes, idleMs }: { readonly limitBytes: number; readonly idleMs: number },
+): Promise<Buffer> {
+  if (Number(request.headers['content-length'] ?? 0) > limitBytes) {
+    return Promise.reject(tooLarge(limitBytes));
+  }
+  return new Promise((done, fail) => {
+    const pieces: Buffer[] = [];
+    let bytes = 0;
+    const idle = setTimeout(() => {
+      refuse(new WaybillError('body_incomplete', 'The body did not go on for too long.'));
+    }, idleMs);
+    function take(piece: Buffer): void {
+      idle.refresh();
+      bytes += piece.length;
+      pieces.push(piece);
+      if (bytes > limitBytes) refuse(tooLarge(limitBytes));
+    }
+    function finish(): void {
+      settle();
+      done(Buffer.concat(pieces, bytes));
+    }
+    function cut(): void {
+      refuse(new WaybillError('body_incomplete'));
+    }
+    function refuse(error: WaybillError): void {
+      settle();
+      fail(error);
+    }
+    function settle(): void {
+      clearTimeout(idle);
+      request.off('data', take).off('end', finish).off('close', cut);
+    }
+    // A broken connection is told by `close`; without a listener `error` would end the process.
+    request.on('error', () => undefined);
+    request.on('data', take).on('end', finish).on('close', cut);
+    if (request.destroyed) cut();
+  });
+}
+
+/**
+ * Lets a body that nobody wants flow away for a short while: to close at once would reset the
+ * connection under a sender that has not read its answer yet. Then the connection is cut.
+ */
+export function discardBody(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return;
+  let bytes = 0;
+  const late = setTimeout(() => request.destroy(), DISCARD_MS);
+  request.on('data', (piece: Buffer) => {
+    bytes += piece.length;
+    if (bytes > DISCARD_BYTES) request.destroy();
+  });
+  request.on('error', () => undefined);
+  request.once('close', () => {
+    clearTimeout(late);
+  });
+}
+
+function tooLarge(limitBytes: number): WaybillError {
+  return new WaybillError('body_too_large', `The limit of this ingress is ${limitBytes} bytes.`);
+}

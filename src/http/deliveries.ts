@@ -1,0 +1,171 @@
+/** Finding, showing and replaying a tenant's deliveries. The tenant is the token's, always. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { z } from 'zod';
+import { listDeliveries, showDelivery } from '../db/delivery-lists';
+import type { DeliveryRef } from '../domain/delivery-activities';
+import { WaybillError } from '../domain/errors';
+import { deliveryId } from '../domain/ids';
+import {
+  DeliveryHistory,
+  DeliveryPage,
+  DeliveryParams,
+  ListDeliveriesQuery,
+  ReplayAccepted,
+  ReplayBody,
+} from '../schemas/api-deliveries';
+import { principalOf } from './authorization';
+import { readCursor, writeCursor } from './cursors';
+import type { HttpDeps } from './deps';
+import { answer, needs, problems } from './openapi';
+import { HttpProblem } from './problems';
+import { workflowLinks } from './workflow-links';
+
+const EVERY_CALL = [
+  'unauthenticated',
+  'scope_missing',
+  'invalid_request',
+  'storage_unavailable',
+  'token_keys_unavailable',
+] as const;
+
+/** Registers the routes on an instance that requires tokens. */
+export function deliveryRoutes(app: FastifyInstance, deps: HttpDeps): void {
+  const typed = app.withTypeProvider<ZodTypeProvider>();
+  typed.route({
+    method: 'GET',
+    url: '/factory/deliveries',
+    config: { scope: 'factory.connections.read' },
+    schema: {
+      operationId: 'listDeliveries',
+      summary: 'Deliveries that match every filter, newest first.',
+      tags: ['deliveries'],
+      security: needs('factory.connections.read'),
+      querystring: ListDeliveriesQuery,
+      response: {
+        200: answer('One page.', DeliveryPage),
+        ...problems([...EVERY_CALL, 'invalid_cursor']),
+      },
+    },
+    handler: (request) => listPage(deps, request, request.query),
+  });
+  typed.route({
+    method: 'GET',
+    url: '/factory/deliveries/:deliveryId',
+    config: { scope: 'factory.connections.read' },
+    schema: {
+      operationId: 'showDelivery',
+      summary: 'Everything that is known of one delivery.',
+      tags: ['deliveries'],
+      security: needs('factory.connections.read'),
+      params: DeliveryParams,
+      response: {
+        200: answer('Facts, evidence, attempts, receipts and replays.', DeliveryHistory),
+        ...problems([...EVERY_CALL, 'not_found']),
+      },
+    },
+    handler: (request) => show(deps, request, request.params),
+  });
+  typed.route({
+    method: 'POST',
+    url: '/factory/deliveries/:deliveryId/replay',
+    config: { scope: 'factory.connections.operate' },
+    schema: {
+      operationId: 'replayDelivery',
+      summary: 'Dispatches a failed delivery again, from its stored bytes.',
+      tags: ['deliveries'],
+      security: needs('factory.connections.operate'),
+      params: DeliveryParams,
+      body: ReplayBody,
+      response: {
+        202: answer('Decided; the attempts follow. Two calls are one replay.', ReplayAccepted),
+        ...problems([...EVERY_CALL, 'not_found', 'delivery_not_failed', 'body_too_large']),
+      },
+    },
+    handler: async (request, reply) =>
+      reply.code(202).send(await replay(deps, request, { ...request.params, ...request.body })),
+  });
+}
+
+async function listPage(
+  deps: HttpDeps,
+  request: FastifyRequest,
+  { limit, cursor, ...filters }: z.output<typeof ListDeliveriesQuery>,
+): Promise<DeliveryPage> {
+  const { tenantId } = principalOf(request);
+  const scope = { tenantId, filters };
+  const after = cursor === undefined ? null : readCursor(deps.cursorKey, scope, cursor);
+  // One row more than asked for says whether there is another page.
+  const rows = await listDeliveries(deps.data, { tenantId, filters, after, limit: limit + 1 });
+  const page = rows.slice(0, limit);
+  const last = rows.length > limit ? page.at(-1) : undefined;
+  return {
+    view: 'live',
+    deliveries: page.map((row) => ({ ...row, ...workflowLinks(deps, tenantId, row) })),
+    nextCursor:
+      last === undefined
+        ? null
+        : writeCursor(deps.cursorKey, scope, {
+            receivedAt: last.receivedAt,
+            deliveryId: deliveryId(last.deliveryId),
+          }),
+  };
+}
+
+async function show(
+  deps: HttpDeps,
+  request: FastifyRequest,
+  params: z.output<typeof DeliveryParams>,
+): Promise<DeliveryHistory> {
+  const { tenantId } = principalOf(request);
+  const found = await showDelivery(deps.data, {
+    tenantId,
+    deliveryId: deliveryId(params.deliveryId),
+  });
+  if (found === null) throw new WaybillError('not_found');
+  return { ...found, ...workflowLinks(deps, tenantId, found) };
+}
+
+async function replay(
+  deps: HttpDeps,
+  request: FastifyRequest,
+  asked: z.output<typeof DeliveryParams> & z.output<typeof ReplayBody>,
+): Promise<ReplayAccepted> {
+  const { tenantId, subject } = principalOf(request);
+  const ref: DeliveryRef = { tenantId, deliveryId: deliveryId(asked.deliveryId) };
+  const decided = await deps.replay(ref, { replayedBy: subject, reason: asked.reason });
+  deps.log.info({ ...ref, replayedBy: subject, outcome: decided.kind }, 'replay asked for');
+  switch (decided.kind) {
+    case 'unknown_delivery':
+      throw new WaybillError('not_found');
+    case 'not_failed':
+      throw new HttpProblem(
+        'delivery_not_failed',
+        `The delivery is ${decided.state}; only a failed one can be replayed.`,
+        { extra: { state: decided.state } },
+      );
+    case 'replayed':
+      nudge(deps, ref);
+      return { ...accepted(ref), outcome: 'replayed', series: decided.series, state: 'Replayed' };
+    case 'already_replaying':
+      nudge(deps, ref);
+      return {
+        ...accepted(ref),
+        outcome: 'already_replaying',
+        series: decided.series,
+        state: decided.state,
+      };
+  }
+}
+
+function accepted(ref: DeliveryRef): { deliveryId: string } {
+  return { deliveryId: ref.deliveryId };
+}
+
+/** Not waited for: the replay is decided, and a loop attends to it where this call fails. */
+function nudge(deps: HttpDeps, ref: DeliveryRef): void {
+  deps.starter.nudge(ref).catch((error: unknown) => {
+    const message = error instanceof Error ? error.message : 'unknown';
+    deps.log.warn({ ...ref, message }, 'the workflow was not nudged');
+  });
+}

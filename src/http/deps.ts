@@ -1,0 +1,75 @@
+/** What the HTTP server is made of; the composition passes all of it in. */
+import type { Logger } from 'pino';
+import type { Database } from '../db/database';
+import type { DeliveryRef, ReplayAnswer } from '../domain/delivery-activities';
+import type { DeliveryId } from '../domain/ids';
+import type { SecretProvider } from '../secrets/provider';
+import type { TokenVerifier } from './tokens';
+
+/** Starts and wakes the workflows of deliveries. Both are hints: a loop does what they could not. */
+export interface DeliveryStarter {
+  /** Returns at once and never throws; called once the delivery is committed. */
+  start(
+    ref: DeliveryRef,
+    about: {
+      readonly connectorId: string;
+      readonly eventType: string;
+      readonly subscriptionId: string;
+    },
+  ): void;
+  /** Tells the delivery's workflow to look at its row again, and starts it where it is closed. */
+  nudge(ref: DeliveryRef): Promise<void>;
+}
+
+/** What became of a request to an ingress. */
+export type IngressOutcome =
+  'accepted' | 'duplicate' | 'conflict' | 'ignored' | 'refused' | 'stale' | 'limited';
+
+export interface Readiness {
+  readonly ready: boolean;
+  /** Each check with `ok` or one line on what is wrong, without anything secret. */
+  readonly checks: Readonly<Record<string, string>>;
+}
+
+/** How long a slow sender is waited for. */
+export interface SenderPatience {
+  /** Between two pieces of a body. */
+  readonly bodyIdleMs: number;
+  /** From the first byte of a request to the last one of its body. */
+  readonly requestMs: number;
+}
+
+export interface HttpDeps {
+  /** Role waybill_data. */
+  readonly data: Database;
+  readonly secrets: SecretProvider;
+  readonly log: Logger;
+  readonly starter: DeliveryStarter;
+  readonly replay: (
+    ref: DeliveryRef,
+    who: { readonly replayedBy: string; readonly reason: string },
+  ) => Promise<ReplayAnswer>;
+  readonly tokens: TokenVerifier;
+  /** The JSON Web Key Set of the receipt keys. */
+  readonly publicKeys: { readonly keys: readonly Readonly<Record<string, unknown>>[] };
+  /** Base URL of the Temporal UI, for links; null where there is none. */
+  readonly temporalUi: string | null;
+  /** Temporal namespace of the workflows. */
+  readonly namespace: string;
+  readonly serve: { readonly api: boolean; readonly ingress: boolean };
+  /** The URL under which vendors reach this server; schemes that sign a URL sign this one. */
+  readonly publicBaseUrl: string;
+  readonly ready: () => Promise<Readiness>;
+  /** Authenticates cursors; the same in every process of the deployment, at least 32 bytes. */
+  readonly cursorKey: Uint8Array;
+  readonly newDeliveryId: () => DeliveryId;
+  readonly newRequestId: () => string;
+  /** Counts requests to ingresses by outcome. */
+  readonly count: (
+    outcome: IngressOutcome,
+    about: { readonly tenantId: string; readonly connectorId: string },
+  ) => void;
+  readonly patience?: SenderPatience;
+}
+
+export const DEFAULT_PATIENCE: SenderPatience = { bodyIdleMs: 10_000, requestMs: 60_000 };

@@ -1,0 +1,104 @@
+/** The OpenAPI 3.1 document, generated from the schemas that the routes validate with. */
+import swagger from '@fastify/swagger';
+import type { FastifyInstance } from 'fastify';
+import {
+  createJsonSchemaTransform,
+  createJsonSchemaTransformObject,
+} from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { errorCatalogue, type ErrorCode } from '../domain/errors';
+import {
+  DeliveryHistory,
+  DeliveryPage,
+  DeliverySummary,
+  ReplayAccepted,
+} from '../schemas/api-deliveries';
+import { IngressAnswer } from '../schemas/api-ingress';
+import { Problem } from '../schemas/api-problems';
+import { PROBLEM_TYPE } from './problems';
+import { SCOPES, type Scope } from './scopes';
+
+/** Of the API, not of the program: it changes when a client must. */
+const API_VERSION = '1.0.0';
+
+/** Answers that the document names once and refers to. */
+const named = z.registry<{ id: string }>();
+for (const [id, schema] of Object.entries({
+  DeliveryHistory,
+  DeliveryPage,
+  DeliverySummary,
+  IngressAnswer,
+  Problem,
+  ReplayAccepted,
+})) {
+  named.add(schema, { id });
+}
+
+interface ResponseDoc<Schema extends z.ZodType> {
+  readonly description: string;
+  readonly content: Readonly<Record<string, { readonly schema: Schema }>>;
+}
+
+/** A JSON answer. */
+export function answer<Schema extends z.ZodType>(
+  description: string,
+  schema: Schema,
+): ResponseDoc<Schema> {
+  return { description, content: { 'application/json': { schema } } };
+}
+
+/** The problems that a route can answer, by status. Storage and faults of ours are in each. */
+export function problems(codes: readonly ErrorCode[]): Record<string, ResponseDoc<typeof Problem>> {
+  const byStatus: Record<string, ResponseDoc<typeof Problem>> = {};
+  for (const code of [...new Set<ErrorCode>([...codes, 'internal'])]) {
+    const { status, message } = errorCatalogue[code];
+    const before = byStatus[String(status)]?.description;
+    byStatus[String(status)] = {
+      description: [...(before === undefined ? [] : [before]), `\`${code}\`: ${message}`].join(' '),
+      content: { [PROBLEM_TYPE]: { schema: Problem } },
+    };
+  }
+  return byStatus;
+}
+
+/** The security requirement of a route that needs this scope. */
+export function needs(scope: Scope): { bearer: string[] }[] {
+  return [{ bearer: [scope] }];
+}
+
+/** Must be called before the routes are registered; serves the document under /openapi.json. */
+export function serveOpenapi(app: FastifyInstance): void {
+  app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Waybill',
+        description:
+          'A durable router for side effects: receiving, finding and replaying deliveries.',
+        version: API_VERSION,
+      },
+      tags: [
+        { name: 'ingress', description: 'Where vendors deliver.' },
+        { name: 'deliveries', description: 'Finding and replaying deliveries.' },
+        { name: 'process', description: 'Health, keys and this document.' },
+      ],
+      components: {
+        securitySchemes: {
+          bearer: {
+            type: 'http',
+            scheme: 'bearer',
+            bearerFormat: 'JWT',
+            description: describeTokens(),
+          },
+        },
+      },
+    },
+    transform: createJsonSchemaTransform({ schemaRegistry: named }),
+    transformObject: createJsonSchemaTransformObject({ schemaRegistry: named }),
+  });
+}
+
+function describeTokens(): string {
+  const scopes = Object.entries(SCOPES).map(([scope, allows]) => `\`${scope}\`: ${allows}`);
+  return `Claims: \`sub\`, \`tenant\`, \`scope\` (space separated). Scopes: ${scopes.join(' ')}`;
+}

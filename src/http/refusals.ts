@@ -1,0 +1,41 @@
+/** Requests whose signature was refused: recorded for people, up to a rate per sender. */
+import { isIPv4, isIPv6 } from 'node:net';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+
+const PER_MINUTE = 60;
+
+export interface RefusalLimit {
+  /**
+   * Counts one refused request of an address at an ingress. Null: it may be recorded; else the
+   * seconds until the next one may be. Verified requests are never counted.
+   */
+  waitS(ingressRef: string, remoteAddress: string): Promise<number | null>;
+}
+
+/** A limit in this process's memory; entries live for a minute. */
+export function refusalLimit(): RefusalLimit {
+  const limiter = new RateLimiterMemory({ points: PER_MINUTE, duration: 60 });
+  return {
+    async waitS(ingressRef, remoteAddress) {
+      try {
+        await limiter.consume(`${ingressRef} ${network(remoteAddress)}`);
+        return null;
+      } catch (over) {
+        if (!(over instanceof RateLimiterRes)) throw over;
+        return Math.max(1, Math.ceil(over.msBeforeNext / 1000));
+      }
+    },
+  };
+}
+
+/** One sender: an IPv4 address, or the /64 that any IPv6 host may pick its addresses from. */
+export function network(address: string): string {
+  const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1] ?? '';
+  if (isIPv4(mapped)) return mapped;
+  if (!isIPv6(address)) return address;
+  const [head = '', tail] = address.split('::');
+  const left = head.split(':').filter((group) => group !== '');
+  const right = tail?.split(':').filter((group) => group !== '') ?? [];
+  const gap = Array.from({ length: Math.max(0, 8 - left.length - right.length) }, () => '0');
+  return [...left, ...gap, ...right].slice(0, 4).join(':').toLowerCase();
+}

@@ -1,0 +1,7 @@
+/** The scopes that tokens may hold, and what each allows. */
+export const SCOPES = {
+  'factory.connections.read': 'Read connectors, subscriptions and deliveries.',
+  'factory.connections.operate': 'Replay deliveries.',
+} as const;
+
+export type Scope = keyof typeof SCOPES;

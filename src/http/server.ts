@@ -1,0 +1,101 @@
+/** The HTTP server: the ingress for vendors and the API for people and programs. */
+import fastify, { type FastifyInstance } from 'fastify';
+import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
+import type { Socket } from 'node:net';
+import { WaybillError } from '../domain/errors';
+import { requireTokens } from './authorization';
+import { discardBody } from './bodies';
+import { deliveryRoutes } from './deliveries';
+import { DEFAULT_PATIENCE, type HttpDeps } from './deps';
+import { ingressRoutes } from './ingress';
+import { serveOpenapi } from './openapi';
+import { PROBLEM_TYPE, problemHandler, problemOf } from './problems';
+import { processRoutes } from './process-routes';
+import { answerUnknownRoutes } from './unknown-routes';
+
+/** Bodies of API calls are small; an ingress has a limit of its own. */
+const API_BODY_LIMIT_BYTES = 65_536;
+
+/** How often Node looks for requests that take too long. */
+const TIMEOUT_CHECK_MS = 1_000;
+
+/** Longer than a balancer's, so that it is never the server that closes a reused connection. */
+const KEEP_ALIVE_MS = 75_000;
+
+/** Builds the server; `listen` starts it, `close` lets requests under way finish. */
+export function createServer(deps: HttpDeps): FastifyInstance {
+  const answerProblem = problemHandler(deps.log);
+  const app = fastify({
+    logger: false,
+    genReqId: deps.newRequestId,
+    bodyLimit: API_BODY_LIMIT_BYTES,
+    requestTimeout: (deps.patience ?? DEFAULT_PATIENCE).requestMs,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    forceCloseConnections: 'idle',
+    http: { connectionsCheckingInterval: TIMEOUT_CHECK_MS },
+    routerOptions: { maxParamLength: 1_000 },
+    frameworkErrors: answerProblem,
+    clientErrorHandler: (error, socket) => {
+      answerBrokenRequest(deps, error.code, socket);
+    },
+  });
+  app.setValidatorCompiler(validatorCompiler).setSerializerCompiler(serializerCompiler);
+  app.setErrorHandler(answerProblem);
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    void reply.headers({ 'x-request-id': request.id, 'x-content-type-options': 'nosniff' });
+    discardBody(request.raw);
+    done();
+  });
+  app.addHook('onResponse', (request, reply, done) => {
+    const { method, id: requestId } = request;
+    const route = request.routeOptions.url ?? '(none)';
+    const durationMs = Math.round(reply.elapsedTime);
+    deps.log.debug({ requestId, method, route, status: reply.statusCode, durationMs }, 'answered');
+    done();
+  });
+  answerUnknownRoutes(app);
+  serveOpenapi(app);
+  app.register((routes, _options, done) => {
+    registerRoutes(routes, deps);
+    done();
+  });
+  return app;
+}
+
+function registerRoutes(app: FastifyInstance, deps: HttpDeps): void {
+  processRoutes(app, deps);
+  if (deps.serve.ingress) {
+    app.register((ingress, _options, done) => {
+      ingressRoutes(ingress, deps);
+      done();
+    });
+  }
+  if (deps.serve.api) {
+    app.register((api, _options, done) => {
+      requireTokens(api, deps.tokens);
+      api.addHook('onSend', (_request, reply, _payload, ready) => {
+        void reply.header('cache-control', 'no-store');
+        ready();
+      });
+      deliveryRoutes(api, deps);
+      done();
+    });
+  }
+}
+
+/** What cannot be read as HTTP, or took too long, never reaches a route. */
+function answerBrokenRequest(deps: HttpDeps, code: string, socket: Socket): void {
+  if (code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const failure =
+    code === 'ERR_HTTP_REQUEST_TIMEOUT'
+      ? new WaybillError('body_incomplete', 'The request took too long to arrive.')
+      : new WaybillError('invalid_request', 'This is not a readable HTTP request.');
+  const body = JSON.stringify(problemOf(failure, deps.newRequestId()));
+  socket.end(
+    `HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: ${PROBLEM_TYPE}\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}

@@ -1,0 +1,68 @@
+/** From the value of an Authorization header to a principal; shared by all token verifiers. */
+import { errors, jwtVerify, type JWTVerifyGetKey } from 'jose';
+import { z } from 'zod';
+import { WaybillError } from '../../domain/errors';
+import { NAME_PATTERN, tenantId } from '../../domain/ids';
+import type { Principal, TokenIssuer } from '../tokens';
+
+const CLOCK_SKEW_S = 30;
+
+/** A subject ends up in audit log and receipts: text that they can hold. */
+const PLAIN_TEXT = /^[^\p{Cc}\p{Cs}]+$/u;
+
+const Claims = z.object({
+  tenant: z.string().regex(NAME_PATTERN),
+  sub: z.string().max(255).regex(PLAIN_TEXT),
+  scope: z.string().default(''),
+});
+
+export interface TokenKeys extends TokenIssuer {
+  readonly keys: JWTVerifyGetKey;
+  readonly algorithms: readonly string[];
+}
+
+/**
+ * The principal of a token with signature, issuer, audience, expiry and claims all right.
+ * @throws WaybillError `unauthenticated`, with a reason that quotes nothing of the token; what else
+ *   the keys throw is passed on
+ */
+export async function principalOf(
+  authorization: string | undefined,
+  { issuer, audience, keys, algorithms }: TokenKeys,
+): Promise<Principal> {
+  const verified = await jwtVerify(bearerToken(authorization), keys, {
+    issuer,
+    audience,
+    algorithms: [...algorithms],
+    clockTolerance: CLOCK_SKEW_S,
+    requiredClaims: ['exp', 'sub', 'tenant'],
+  }).catch((error: unknown) => {
+    throw error instanceof errors.JOSEError ? refused(reasonOf(error), error) : error;
+  });
+  const claims = Claims.safeParse(verified.payload);
+  if (!claims.success) {
+    throw refused(`the token's claim ${String(claims.error.issues[0]?.path[0])} is not usable`);
+  }
+  const { tenant, sub, scope } = claims.data;
+  const scopes = new Set(scope.split(' ').filter((name) => name !== ''));
+  return { tenantId: tenantId(tenant), subject: sub, scopes };
+}
+
+function bearerToken(authorization: string | undefined): string {
+  const match = /^bearer ([A-Za-z0-9._~+/=-]+)$/i.exec(authorization ?? '');
+  if (match?.[1] === undefined) throw refused('');
+  return match[1];
+}
+
+function reasonOf(error: errors.JOSEError): string {
+  if (error instanceof errors.JWTExpired) return 'the token has expired';
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    return `the token's claim ${error.claim} is missing or wrong`;
+  }
+  if (error instanceof errors.JOSEAlgNotAllowed) return "the token's algorithm is not allowed";
+  return "the token's signature does not verify";
+}
+
+function refused(detail: string, cause?: unknown): WaybillError {
+  return new WaybillError('unauthenticated', detail, { cause });
+}

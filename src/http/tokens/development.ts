@@ -1,0 +1,51 @@
+/**
+ * Tokens by a key of this machine, for development: whoever holds the key is any tenant. The
+ * composition refuses it where the API listens outside loopback.
+ */
+import { createLocalJWKSet, SignJWT } from 'jose';
+import { signatureAlgorithm, type PublicJwk, type SigningKey } from '../../signing/keys';
+import type { TokenIssuer, TokenVerifier } from '../tokens';
+import { principalOf } from './claims';
+
+/** Issuer and audience of development tokens. */
+export const DEVELOPMENT_ISSUER: TokenIssuer = {
+  issuer: 'urn:waybill:development',
+  audience: 'urn:waybill:api',
+};
+
+/** Accepts tokens that were signed with this key and say that they are development tokens. */
+export function developmentTokens(publicJwk: PublicJwk): TokenVerifier {
+  const keys = createLocalJWKSet({ keys: [{ ...publicJwk }] });
+  return {
+    verify: (authorization) =>
+      principalOf(authorization, {
+        ...DEVELOPMENT_ISSUER,
+        keys,
+        algorithms: [signatureAlgorithm],
+      }),
+  };
+}
+
+export interface DevelopmentClaims {
+  readonly tenantId: string;
+  readonly subject: string;
+  readonly scopes: readonly string[];
+  readonly issuedAt: Date;
+  readonly lifetimeS: number;
+}
+
+/** Makes a development token. */
+export async function issueDevelopmentToken(
+  key: SigningKey,
+  { tenantId, subject, scopes, issuedAt, lifetimeS }: DevelopmentClaims,
+): Promise<string> {
+  const issuedAtS = Math.floor(issuedAt.getTime() / 1000);
+  return await new SignJWT({ tenant: tenantId, scope: scopes.join(' ') })
+    .setProtectedHeader({ alg: signatureAlgorithm, kid: key.kid, typ: 'JWT' })
+    .setIssuer(DEVELOPMENT_ISSUER.issuer)
+    .setAudience(DEVELOPMENT_ISSUER.audience)
+    .setSubject(subject)
+    .setIssuedAt(issuedAtS)
+    .setExpirationTime(issuedAtS + lifetimeS)
+    .sign(key.privateKey);
+}

@@ -1,0 +1,38 @@
+/** Tokens of an identity provider, verified with the key set that it publishes. */
+import { createRemoteJWKSet, errors, type JWTVerifyGetKey } from 'jose';
+import { WaybillError } from '../../domain/errors';
+import type { TokenIssuer, TokenVerifier } from '../tokens';
+import { principalOf } from './claims';
+
+/** Signatures with a public key only: nobody who can verify a token could also make one. */
+const ALGORITHMS = ['EdDSA', 'Ed25519', 'ES256', 'ES384', 'ES512', 'RS256', 'PS256', 'PS384'];
+
+const FETCH_TIMEOUT_MS = 5_000;
+
+/** Faults of the token itself; whatever else a look-up throws is the key set's. */
+const TOKEN_FAULTS = [
+  errors.JWKSNoMatchingKey,
+  errors.JWKSMultipleMatchingKeys,
+  errors.JOSENotSupported,
+];
+
+export interface JwksOptions extends TokenIssuer {
+  readonly jwksUrl: URL;
+}
+
+/** The keys are fetched at first use, kept, and fetched again for a key id that is not known. */
+export function jwksTokens({ jwksUrl, issuer, audience }: JwksOptions): TokenVerifier {
+  const remote = createRemoteJWKSet(jwksUrl, { timeoutDuration: FETCH_TIMEOUT_MS });
+  const keys: JWTVerifyGetKey = async (header, token) => {
+    try {
+      return await remote(header, token);
+    } catch (error) {
+      if (TOKEN_FAULTS.some((fault) => error instanceof fault)) throw error;
+      throw new WaybillError('token_keys_unavailable', '', { cause: error });
+    }
+  };
+  return {
+    verify: (authorization) =>
+      principalOf(authorization, { issuer, audience, keys, algorithms: ALGORITHMS }),
+  };
+}

@@ -1,0 +1,173 @@
+/** Deliveries as the API shows them. The reads of `src/db` answer rows in these shapes. */
+import { z } from 'zod';
+import { DELIVERY_STATES } from '../domain/delivery-states';
+import { NAME_PATTERN } from '../domain/ids';
+
+/** Text that Postgres can hold and a log can show: no control characters, no half surrogates. */
+const PLAIN_TEXT = /^[^\p{Cc}\p{Cs}]*$/u;
+
+const Name = z.string().regex(NAME_PATTERN, 'must be a name such as github-issues');
+
+/** A UTC instant as written: microseconds survive, which they would not in a JavaScript date. */
+const Instant = z.iso
+  .datetime({ error: 'must be a UTC instant such as 2026-01-31T12:00:00Z' })
+  .max(32)
+  .regex(/^(?!0000)/, 'the year is out of range');
+
+const Answered = z.iso.datetime().describe('UTC, in microseconds.');
+
+/** In lower case, as ids are stored and as workflow ids are built from them. */
+const DeliveryIdParam = z
+  .uuid({ error: 'must be a UUID' })
+  .transform((text) => text.toLowerCase())
+  .describe('The delivery id.');
+
+export const DeliveryParams = z.strictObject({ deliveryId: DeliveryIdParam });
+
+export const DeliveryFilters = z.strictObject({
+  direction: z.enum(['inbound', 'outbound']).optional(),
+  connector: Name.optional(),
+  subscription: Name.optional(),
+  state: z.enum(DELIVERY_STATES).optional(),
+  receivedFrom: Instant.optional().describe('Received at this instant or later.'),
+  receivedTo: Instant.optional().describe('Received before this instant.'),
+  externalId: z
+    .string()
+    .min(1)
+    .max(256)
+    .regex(PLAIN_TEXT, 'must not contain control characters')
+    .optional()
+    .describe("The vendor's own delivery id."),
+});
+export type DeliveryFilters = z.infer<typeof DeliveryFilters>;
+
+export const ListDeliveriesQuery = DeliveryFilters.extend({
+  limit: z
+    .string()
+    .regex(/^([1-9]\d?|1\d\d|200)$/, 'must be a whole number from 1 to 200')
+    .transform(Number)
+    .default(50)
+    .describe('From 1 to 200.'),
+  cursor: z
+    .string()
+    .max(500)
+    .optional()
+    .describe('nextCursor of the page before, with the same filters.'),
+});
+
+export const ReplayBody = z.strictObject({
+  reason: z
+    .string()
+    .trim()
+    .min(1, 'say why, for the record')
+    .max(500)
+    .regex(PLAIN_TEXT, 'must not contain control characters')
+    .describe('Why it is replayed; kept in the audit log and in the receipt.'),
+});
+
+/** One delivery as a row of the list, without its links. */
+export const DeliveryRow = z.object({
+  deliveryId: z.uuid(),
+  direction: z.enum(['inbound', 'outbound']),
+  connectorId: z.string(),
+  instanceId: z.string(),
+  subscriptionId: z.string().nullable(),
+  externalId: z.string().nullable().describe("The vendor's own id; of a rejected one, as claimed."),
+  eventType: z.string(),
+  state: z.enum(DELIVERY_STATES),
+  reason: z.string().nullable().describe('Why it was rejected, failed, or waits.'),
+  detail: z.string().nullable(),
+  attempts: z.int().describe('Attempts over all series.'),
+  series: z.int().describe('1, and one more with each replay.'),
+  duplicateOf: z.uuid().nullable(),
+  conflict: z.boolean().describe('A duplicate whose bytes differ from the first one.'),
+  payloadSha256: z.string(),
+  payloadBytes: z.int(),
+  receivedAt: Answered,
+  settledAt: Answered.nullable(),
+  nextAttemptAt: Answered.nullable(),
+  waitingSince: Answered.nullable(),
+  receiptRef: z.string().nullable().describe('The newest receipt, delivery/<id>/<seq>.'),
+});
+export type DeliveryRow = z.infer<typeof DeliveryRow>;
+
+export const AttemptEntry = z.object({
+  attempt: z.int(),
+  series: z.int(),
+  owner: z.string().describe('Which run and worker opened it.'),
+  targetId: z.string(),
+  openedAt: Answered,
+  deadlineAt: Answered,
+  closedAt: Answered.nullable(),
+  outcome: z.enum(['acknowledged', 'refused', 'not_sent', 'unknown']).nullable(),
+  reason: z.string().nullable(),
+  detail: z.string().nullable(),
+  status: z.int().nullable().describe("The answer's HTTP status."),
+  durationMs: z.int().nullable(),
+  answerSha256: z.string().nullable(),
+  answerHead: z.string().nullable().describe('The first bytes of the answer, as text.'),
+  lateEvidence: z
+    .record(z.string(), z.unknown())
+    .nullable()
+    .describe('What a stale worker reported after the attempt was closed without it.'),
+});
+
+export const ReceiptEntry = z.object({
+  seq: z.int(),
+  kind: z.string(),
+  jws: z.string().describe('Compact JWS; verifies with the keys of /.well-known/jwks.json.'),
+  digest: z.string(),
+  previousDigest: z.string().nullable(),
+  createdAt: Answered,
+});
+
+export const ReplayEntry = z.object({
+  replayedAt: Answered,
+  replayedBy: z.string(),
+  reason: z.string(),
+  series: z.int(),
+});
+
+/** Everything that is known of one delivery, without its links. */
+export const DeliveryHistoryRow = DeliveryRow.extend({
+  contentType: z.string().nullable(),
+  keptHeaders: z
+    .array(z.tuple([z.string(), z.string()]))
+    .describe("The vendor's headers that are sent along to the target."),
+  evidence: z.record(z.string(), z.unknown()).describe('How the request was verified.'),
+  attemptHistory: z.array(AttemptEntry).describe('Oldest first; the newest 1000.'),
+  receipts: z.array(ReceiptEntry).describe('The chain, oldest first; the newest 1000.'),
+  replays: z.array(ReplayEntry).describe('Oldest first; the newest 1000.'),
+});
+export type DeliveryHistoryRow = z.infer<typeof DeliveryHistoryRow>;
+
+const links = {
+  workflowId: z
+    .string()
+    .nullable()
+    .describe('Its workflow in Temporal; null for what is never dispatched.'),
+  workflowUrl: z.string().nullable().describe("The workflow's page in the Temporal UI, if any."),
+};
+
+export const DeliverySummary = DeliveryRow.extend(links);
+export type DeliverySummary = z.infer<typeof DeliverySummary>;
+
+export const DeliveryHistory = DeliveryHistoryRow.extend(links);
+export type DeliveryHistory = z.infer<typeof DeliveryHistory>;
+
+export const DeliveryPage = z.object({
+  view: z.literal('live').describe('Rows as they are now: no snapshot is held between the pages.'),
+  deliveries: z.array(DeliverySummary).describe('Newest first.'),
+  nextCursor: z.string().nullable().describe('Null on the last page.'),
+});
+export type DeliveryPage = z.infer<typeof DeliveryPage>;
+
+export const ReplayAccepted = z.object({
+  deliveryId: z.uuid(),
+  outcome: z
+    .enum(['replayed', 'already_replaying'])
+    .describe('already_replaying: an earlier replay is still under way.'),
+  series: z.int().describe('The series of attempts that the replay opened.'),
+  state: z.enum(DELIVERY_STATES),
+});
+export type ReplayAccepted = z.infer<typeof ReplayAccepted>;

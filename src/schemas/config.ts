@@ -1,0 +1,95 @@
+/** The settings of a process, read once from its environment. docs/operations.md lists them. */
+import { z } from 'zod';
+import { WaybillError } from '../domain/errors';
+import { Duration } from './durations';
+
+const Port = z.coerce.number().int().min(0).max(65_535);
+const PostgresUrl = z.url({ protocol: /^postgres(ql)?$/ });
+const HttpUrl = z.url({ protocol: /^https?$/ });
+
+const Environment = z.object({
+  DATABASE_URL: PostgresUrl.optional(),
+  WAYBILL_CONTROL_DATABASE_URL: PostgresUrl.optional(),
+  WAYBILL_DATA_DATABASE_URL: PostgresUrl.optional(),
+  WAYBILL_OPERATIONS_DATABASE_URL: PostgresUrl.optional(),
+  WAYBILL_PREPARED_STATEMENTS: z.enum(['on', 'off']).default('on'),
+  WAYBILL_POOL_SIZE: z.coerce.number().int().min(1).max(200).default(10),
+  WAYBILL_STATEMENT_TIMEOUT: Duration.default(10_000),
+
+  WAYBILL_HOME: z.string().min(1).default('.waybill'),
+  WAYBILL_HOST: z.string().min(1).default('127.0.0.1'),
+  WAYBILL_PORT: Port.default(7380),
+  WAYBILL_HEALTH_PORT: Port.default(7381),
+  WAYBILL_PUBLIC_URL: HttpUrl.optional(),
+  WAYBILL_TEMPORAL_UI: HttpUrl.optional(),
+
+  WAYBILL_SIGNING_KEY: z.string().min(1).optional(),
+  WAYBILL_SECRETS_DIR: z.string().min(1).default('.'),
+  WAYBILL_TOKEN_JWKS_URL: HttpUrl.optional(),
+  WAYBILL_TOKEN_ISSUER: z.string().min(1).optional(),
+  WAYBILL_TOKEN_AUDIENCE: z.string().min(1).default('waybill'),
+
+  WAYBILL_TASK_QUEUE_PREFIX: z.string().default(''),
+  WAYBILL_HEARTBEAT_TIMEOUT: Duration.default(10_000),
+  WAYBILL_HELD_POLL: Duration.default(60_000),
+  WAYBILL_FAILED_WAIT: Duration.default(7 * 86_400_000),
+  WAYBILL_SHUTDOWN_GRACE: Duration.default(20_000),
+  WAYBILL_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
+});
+
+export type Config = ReturnType<typeof shape>;
+
+/**
+ * Reads the settings; a variable that is set but empty counts as not set.
+ * @throws WaybillError `config_invalid` naming every variable that is wrong
+ */
+export function parseConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const given = Object.fromEntries(
+    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
+  );
+  const parsed = Environment.safeParse(given);
+  if (!parsed.success) {
+    const wrong = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+    throw new WaybillError('config_invalid', wrong.join('; '));
+  }
+  return shape(parsed.data);
+}
+
+function shape(env: z.infer<typeof Environment>) {
+  return {
+    database: {
+      /** An administrator's URL: migrations use it, and pools without a URL of their own. */
+      adminUrl: env.DATABASE_URL ?? null,
+      controlUrl: env.WAYBILL_CONTROL_DATABASE_URL ?? null,
+      dataUrl: env.WAYBILL_DATA_DATABASE_URL ?? null,
+      operationsUrl: env.WAYBILL_OPERATIONS_DATABASE_URL ?? null,
+      preparedStatements: env.WAYBILL_PREPARED_STATEMENTS,
+      poolSize: env.WAYBILL_POOL_SIZE,
+      statementTimeoutMs: env.WAYBILL_STATEMENT_TIMEOUT,
+    },
+    home: env.WAYBILL_HOME,
+    http: {
+      host: env.WAYBILL_HOST,
+      port: env.WAYBILL_PORT,
+      healthPort: env.WAYBILL_HEALTH_PORT,
+      publicUrl: env.WAYBILL_PUBLIC_URL ?? `http://${env.WAYBILL_HOST}:${env.WAYBILL_PORT}`,
+      temporalUi: env.WAYBILL_TEMPORAL_UI ?? null,
+    },
+    signingKeyRef: env.WAYBILL_SIGNING_KEY ?? null,
+    secretsDir: env.WAYBILL_SECRETS_DIR,
+    tokens: {
+      jwksUrl: env.WAYBILL_TOKEN_JWKS_URL ?? null,
+      issuer: env.WAYBILL_TOKEN_ISSUER ?? null,
+      audience: env.WAYBILL_TOKEN_AUDIENCE,
+    },
+    temporal: {
+      taskQueuePrefix: env.WAYBILL_TASK_QUEUE_PREFIX,
+      heartbeatMs: env.WAYBILL_HEARTBEAT_TIMEOUT,
+      heldPollMs: env.WAYBILL_HELD_POLL,
+      /** A failed delivery's page stays open this long; a replay is possible after that, too. */
+      failedWaitMs: env.WAYBILL_FAILED_WAIT,
+      shutdownGraceMs: env.WAYBILL_SHUTDOWN_GRACE,
+    },
+    logLevel: env.WAYBILL_LOG_LEVEL,
+  } as const;
+}

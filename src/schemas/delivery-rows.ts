@@ -1,0 +1,133 @@
+/** What the delivery functions of the database answer, parsed once at the edge of `src/db`. */
+import { z } from 'zod';
+import { DELIVERY_STATES } from '../domain/delivery-states';
+import { RetryProfile } from './retry-profiles';
+import { HttpTarget } from './targets';
+import { WebhookScheme } from './webhook-schemes';
+
+export const DeliveryFacts = z.object({
+  state: z.enum(DELIVERY_STATES),
+  direction: z.enum(['inbound', 'outbound']),
+  connectorId: z.string(),
+  subscriptionId: z.string().nullable(),
+  externalId: z.string().nullable(),
+  eventType: z.string(),
+  payloadSha256: z.string(),
+  payloadBytes: z.number(),
+  attempts: z.number(),
+  series: z.number(),
+  seriesAttempts: z.number(),
+  seriesElapsedMs: z.number(),
+  receivedAt: z.string(),
+  reason: z.string().nullable(),
+  receiptSeq: z.number(),
+  receiptDigest: z.string().nullable(),
+  /** The database's clock when the facts were read. */
+  now: z.string(),
+});
+export type DeliveryFacts = z.infer<typeof DeliveryFacts>;
+
+/** Subscription, target and retry profile of a delivery as they are now. */
+export const DispatchChain = z.object({
+  subscriptionState: z.enum(['active', 'paused', 'deactivated']),
+  pauseReason: z.string().nullable(),
+  targetId: z.string(),
+  targetKind: z.literal('http'),
+  target: HttpTarget,
+  retry: RetryProfile,
+});
+export type DispatchChain = z.infer<typeof DispatchChain>;
+
+const ChainedFacts = DeliveryFacts.extend(DispatchChain.shape);
+
+export const OpenAttemptAnswer = z.discriminatedUnion('answer', [
+  z.object({ answer: z.literal('unknown_delivery') }),
+  z.object({ answer: z.literal('settled'), info: DeliveryFacts }),
+  z.object({
+    answer: z.literal('in_flight'),
+    info: ChainedFacts.extend({ attempt: z.number(), endsInMs: z.number() }),
+  }),
+  z.object({ answer: z.literal('must_fail'), info: ChainedFacts.extend({ reason: z.string() }) }),
+  z.object({ answer: z.literal('held'), info: ChainedFacts }),
+  z.object({ answer: z.literal('not_due'), info: DeliveryFacts.extend({ dueInMs: z.number() }) }),
+  z.object({
+    answer: z.literal('opened'),
+    info: ChainedFacts.extend({
+      attempt: z.number(),
+      contentType: z.string().nullable(),
+      keptHeaders: z.array(z.tuple([z.string(), z.string()])),
+    }),
+    payload: z.instanceof(Uint8Array),
+  }),
+]);
+export type OpenAttemptAnswer = z.infer<typeof OpenAttemptAnswer>;
+export type OpenedAttempt = Extract<OpenAttemptAnswer, { answer: 'opened' }>;
+
+export const CloseAttemptAnswer = z.discriminatedUnion('answer', [
+  z.object({ answer: z.literal('closed') }),
+  z.object({ answer: z.literal('fence_lost') }),
+  z.object({ answer: z.literal('unknown_attempt') }),
+  z.object({ answer: z.literal('chain_moved'), facts: DeliveryFacts }),
+]);
+export type CloseAttemptAnswer = z.infer<typeof CloseAttemptAnswer>;
+
+export const FailDeliveryAnswer = z.discriminatedUnion('answer', [
+  z.object({ answer: z.literal('failed') }),
+  z.object({ answer: z.literal('in_flight') }),
+  z.object({ answer: z.literal('unknown_delivery') }),
+  z.object({ answer: z.literal('not_live'), facts: DeliveryFacts }),
+  z.object({ answer: z.literal('chain_moved'), facts: DeliveryFacts }),
+]);
+export type FailDeliveryAnswer = z.infer<typeof FailDeliveryAnswer>;
+
+export const ReplayDeliveryAnswer = z.discriminatedUnion('answer', [
+  z.object({ answer: z.literal('replayed'), series: z.number() }),
+  z.object({ answer: z.literal('unknown_delivery') }),
+  z.object({ answer: z.literal('already_replaying'), facts: DeliveryFacts }),
+  z.object({ answer: z.literal('not_failed'), facts: DeliveryFacts }),
+  z.object({ answer: z.literal('chain_moved'), facts: DeliveryFacts }),
+]);
+export type ReplayDeliveryAnswer = z.infer<typeof ReplayDeliveryAnswer>;
+
+export const IngestAnswer = z.discriminatedUnion('outcome', [
+  z.object({
+    outcome: z.enum(['accepted', 'duplicate', 'conflict']),
+    deliveryId: z.string(),
+    firstDeliveryId: z.string(),
+    receivedAt: z.string(),
+  }),
+  z.object({ outcome: z.literal('stale'), deliveryId: z.string(), skewMs: z.number() }),
+]);
+export type IngestAnswer = z.infer<typeof IngestAnswer>;
+
+export const UnattendedDelivery = z.object({
+  tenant_id: z.string(),
+  delivery_id: z.string(),
+  state: z.enum(DELIVERY_STATES),
+  connector_id: z.string(),
+  event_type: z.string(),
+  subscription_id: z.string().nullable(),
+});
+export type UnattendedDelivery = z.infer<typeof UnattendedDelivery>;
+
+/** A secret of an ingress: its reference and the window in which it is valid. */
+export const SecretWindow = z.object({
+  id: z.string(),
+  ref: z.string(),
+  notBefore: z.string().nullable(),
+  notAfter: z.string().nullable(),
+});
+export type SecretWindow = z.infer<typeof SecretWindow>;
+
+export const IngressConfig = z.object({
+  tenantId: z.string(),
+  subscriptionId: z.string(),
+  connectorId: z.string(),
+  instanceId: z.string(),
+  state: z.enum(['active', 'paused', 'deactivated']),
+  eventTypes: z.array(z.string()),
+  scheme: WebhookScheme.nullable(),
+  secrets: z.array(SecretWindow),
+  bodyLimitBytes: z.number(),
+});
+export type IngressConfig = z.infer<typeof IngressConfig>;

@@ -1,0 +1,144 @@
+/**
+ * A fleet file: YAML documents, each one thing with its `kind`. Reading checks everything that the
+ * file alone can tell; whether what it refers to exists is checked against the catalog later.
+ */
+import { z } from 'zod';
+import { duplicateMistakes } from './fleet/duplicates';
+import { FLEET_DOCUMENTS, FLEET_KINDS } from './fleet/documents';
+import type {
+  ConnectorDocument,
+  FleetKind,
+  InstanceDocument,
+  SettingsDocument,
+  SubscriptionDocument,
+  TargetDocument,
+} from './fleet/documents';
+import { describeIssues } from './fleet/issues';
+import type { FleetMistake, Place, Placed } from './fleet/mistakes';
+import { mistakeAt } from './fleet/mistakes';
+import type { YamlDocument } from './fleet/yaml-documents';
+import { parseYamlDocuments } from './fleet/yaml-documents';
+import type { ShippedSchemes } from './shipped-schemes';
+
+export interface Fleet {
+  readonly settings: readonly Placed<SettingsDocument>[];
+  readonly connectors: readonly Placed<ConnectorDocument>[];
+  readonly instances: readonly Placed<InstanceDocument>[];
+  readonly targets: readonly Placed<TargetDocument>[];
+  readonly subscriptions: readonly Placed<SubscriptionDocument>[];
+  /** What is wrong already; such a fleet is never published. */
+  readonly mistakes: readonly FleetMistake[];
+  /** Keys (`thingKey`) of documents with mistakes: a reference to one of them is not dangling. */
+  readonly broken: ReadonlySet<string>;
+}
+
+interface FleetDraft {
+  settings: Placed<SettingsDocument>[];
+  connectors: Placed<ConnectorDocument>[];
+  instances: Placed<InstanceDocument>[];
+  targets: Placed<TargetDocument>[];
+  subscriptions: Placed<SubscriptionDocument>[];
+  mistakes: FleetMistake[];
+  broken: Set<string>;
+}
+
+/**
+ * Reads a fleet file. Its mistakes are carried along, so that those against the catalog can be
+ * listed with them; publishing refuses a fleet that has any.
+ * @param schemes what a `webhookScheme` given by name stands for
+ * @throws WaybillError `fleet_unreadable` when the text is not YAML at all
+ */
+export function readFleet(text: string, schemes: ShippedSchemes): Fleet {
+  const draft: FleetDraft = {
+    ...{ settings: [], connectors: [], instances: [], targets: [], subscriptions: [] },
+    ...{ mistakes: [], broken: new Set() },
+  };
+  for (const document of parseYamlDocuments(text)) readDocument(document, schemes, draft);
+  draft.mistakes.push(...duplicateMistakes(draft));
+  return draft;
+}
+
+const HeadText = z.string().max(100).optional().catch(undefined);
+const Head = z.looseObject({
+  kind: z.unknown(),
+  tenant: HeadText,
+  id: HeadText,
+  version: HeadText,
+});
+
+/** One thing's key, e.g. `Target acme/ci` or `Connector github@1.0.0`. */
+export function thingKey(
+  kind: FleetKind,
+  thing: {
+    readonly tenant?: string | null | undefined;
+    readonly id?: string | undefined;
+    readonly version?: string | undefined;
+  },
+): string {
+  if (kind === 'Settings') return kind;
+  const id = thing.id ?? '?';
+  return kind === 'Connector'
+    ? `${kind} ${id}@${thing.version ?? '?'}`
+    : `${kind} ${thing.tenant ?? '?'}/${id}`;
+}
+
+function readDocument(document: YamlDocument, schemes: ShippedSchemes, draft: FleetDraft): void {
+  const head = Head.safeParse(document.written);
+  const kind = FLEET_KINDS.find((known) => head.success && known === head.data.kind);
+  if (!head.success || kind === undefined) {
+    const place = { document: `document ${document.number}`, lineOf: document.lineOf };
+    draft.mistakes.push(mistakeAt(place, ['kind'], `must be one of ${FLEET_KINDS.join(', ')}`));
+    return;
+  }
+  const key = thingKey(kind, head.data);
+  const place = { document: `${key} (document ${document.number})`, lineOf: document.lineOf };
+  const before = draft.mistakes.length;
+  const written =
+    kind === 'Connector' ? withScheme(document.written, schemes, place, draft) : document.written;
+  keep(kind, written, place, draft);
+  if (draft.mistakes.length > before) draft.broken.add(key);
+}
+
+function keep(kind: FleetKind, written: unknown, place: Place, draft: FleetDraft): void {
+  const parse = <Thing>(schema: z.ZodType<Thing>, into: Placed<Thing>[]) => {
+    const parsed = schema.safeParse(written);
+    if (parsed.success) into.push({ place, thing: parsed.data });
+    else {
+      const problems = describeIssues(parsed.error.issues, written, schema);
+      draft.mistakes.push(...problems.map(({ path, problem }) => mistakeAt(place, path, problem)));
+    }
+  };
+  switch (kind) {
+    case 'Settings':
+      parse(FLEET_DOCUMENTS.Settings, draft.settings);
+      return;
+    case 'Connector':
+      parse(FLEET_DOCUMENTS.Connector, draft.connectors);
+      return;
+    case 'Instance':
+      parse(FLEET_DOCUMENTS.Instance, draft.instances);
+      return;
+    case 'Target':
+      parse(FLEET_DOCUMENTS.Target, draft.targets);
+      return;
+    case 'Subscription':
+      parse(FLEET_DOCUMENTS.Subscription, draft.subscriptions);
+  }
+}
+
+/** Puts the shipped scheme in the place of its name. */
+function withScheme(
+  written: unknown,
+  schemes: ShippedSchemes,
+  place: Place,
+  draft: FleetDraft,
+): unknown {
+  const named = z.looseObject({ webhookScheme: z.string() }).safeParse(written);
+  if (!named.success) return written;
+  const scheme = schemes.get(named.data.webhookScheme);
+  if (scheme === undefined) {
+    const problem = `there is no shipped scheme of that name; known: ${[...schemes.keys()].join(', ')}`;
+    draft.mistakes.push(mistakeAt(place, ['webhookScheme'], problem));
+  }
+  return { ...named.data, webhookScheme: scheme ?? null };
+}

@@ -1,0 +1,63 @@
+/** What documents of one file say twice, or against each other. */
+import type { ConnectorDocument } from './documents';
+import type { FieldPath, FleetMistake, Place, Placed } from './mistakes';
+import { mistakeAt } from './mistakes';
+
+interface Named {
+  readonly tenant: string;
+  readonly id: string;
+}
+
+interface Documents {
+  readonly settings: readonly Placed<unknown>[];
+  readonly connectors: readonly Placed<ConnectorDocument>[];
+  readonly instances: readonly Placed<Named>[];
+  readonly targets: readonly Placed<Named>[];
+  readonly subscriptions: readonly Placed<Named & { readonly ingress: { ref: string } | null }>[];
+}
+
+export function duplicateMistakes(fleet: Documents): FleetMistake[] {
+  const nameOf = ({ tenant, id }: Named) => `${tenant}/${id}`;
+  const versionOf = ({ id, version }: ConnectorDocument) => `${id}@${version}`;
+  return [
+    ...repeated(fleet.settings, () => 'Settings', ['kind']),
+    ...repeated(fleet.connectors, versionOf, ['version']),
+    ...repeated(fleet.instances, nameOf, ['id']),
+    ...repeated(fleet.targets, nameOf, ['id']),
+    ...repeated(fleet.subscriptions, nameOf, ['id']),
+    ...repeated(fleet.subscriptions, ({ ingress }) => ingress?.ref ?? null, ['ingress', 'ref']),
+    ...contradictions(fleet.connectors),
+  ];
+}
+
+function repeated<Thing>(
+  placed: readonly Placed<Thing>[],
+  keyOf: (thing: Thing) => string | null,
+  path: FieldPath,
+): FleetMistake[] {
+  const first = new Map<string, Place>();
+  return placed.flatMap(({ place, thing }) => {
+    const key = keyOf(thing);
+    const earlier = key === null ? undefined : first.get(key);
+    if (key !== null && earlier === undefined) first.set(key, place);
+    if (earlier === undefined) return [];
+    return [mistakeAt(place, path, `is taken by ${earlier.document}; keep one of the two`)];
+  });
+}
+
+/** Versions of one connector share its name, provider and owner. */
+function contradictions(connectors: readonly Placed<ConnectorDocument>[]): FleetMistake[] {
+  const first = new Map<string, Placed<ConnectorDocument>>();
+  return connectors.flatMap(({ place, thing }) => {
+    const earlier = first.get(thing.id);
+    if (earlier === undefined) {
+      first.set(thing.id, { place, thing });
+      return [];
+    }
+    return (['name', 'provider', 'tenant'] as const)
+      .filter((field) => thing[field] !== earlier.thing[field])
+      .map((field) =>
+        mistakeAt(place, [field], `must be the same as in ${earlier.place.document}`),
+      );
+  });
+}

@@ -1,0 +1,175 @@
+/**
+ * Closing an attempt: from the verdict to the decision about the delivery, its receipt, and the one
+ * statement that writes both.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { AttemptClose } from '../db/deliveries';
+import { closeAttempt } from '../db/deliveries';
+import type { FailureReason, Verdict } from '../domain/attempts';
+import type { AttemptAnswer, DeliveryRef } from '../domain/delivery-activities';
+import { WaybillError } from '../domain/errors';
+import type { ReceiptBody } from '../domain/receipts';
+import { decideRetry } from '../domain/retry';
+import { point } from '../points';
+import type { CloseAttemptAnswer, DeliveryFacts, DispatchChain } from '../schemas/delivery-rows';
+import type { TargetReport } from '../targets/http-target';
+import type { AttemptServices } from './attempt-services';
+import { commonData, nextReceipt, withReceipt } from './receipts';
+
+export interface ClosableAttempt {
+  readonly ref: DeliveryRef;
+  readonly attempt: number;
+  readonly info: DeliveryFacts & DispatchChain;
+}
+
+export interface AttemptResult {
+  readonly verdict: Verdict;
+  readonly detail: string;
+  /** What the target answered; absent when it was not called. */
+  readonly report?: TargetReport & {
+    readonly status: number | null;
+    readonly durationMs: number;
+    readonly startedAtMs: number;
+  };
+  readonly retryAfterMs?: number | null;
+  /** The next attempt, if the budget allows one, need not wait for the profile's delay. */
+  readonly immediate?: boolean;
+}
+
+type Decision =
+  | { readonly next: 'acknowledged' }
+  | { readonly next: 'retry'; readonly delayMs: number }
+  | { readonly next: 'failed' };
+
+/** How long a close is tried again while Postgres is away; the attempt's deadline is later. */
+const CLOSE_PATIENCE_MS = 8_000;
+
+/** Closes the attempt and carries out what follows from the verdict. */
+export async function closeWithVerdict(
+  services: AttemptServices,
+  attempt: ClosableAttempt,
+  result: AttemptResult,
+): Promise<AttemptAnswer> {
+  const decision = decide(services, attempt, result);
+  const close = closeOf(result, decision);
+  const write = (receipt: Parameters<typeof closeAttempt>[3]) =>
+    patiently(() =>
+      closeAttempt(services.data, { ...attempt.ref, attempt: attempt.attempt }, close, receipt),
+    );
+  const answer: CloseAttemptAnswer =
+    decision.next === 'retry'
+      ? await write(null)
+      : await withReceipt<CloseAttemptAnswer>(
+          attempt.info,
+          (head) =>
+            nextReceipt(
+              services.signingKey,
+              attempt.ref,
+              head,
+              receiptBody(attempt, head, result, decision.next),
+            ),
+          write,
+        );
+  await point('attempt.closed');
+  return answer.answer === 'closed'
+    ? told(attempt, result, decision)
+    : { kind: 'superseded', attempt: attempt.attempt };
+}
+
+function decide(
+  services: AttemptServices,
+  attempt: ClosableAttempt,
+  result: AttemptResult,
+): Decision {
+  if (result.verdict.outcome === 'acknowledged') return { next: 'acknowledged' };
+  if (!result.verdict.mayRetry) return { next: 'failed' };
+  const decision = decideRetry(attempt.info.retry, {
+    attemptsUsed: attempt.info.seriesAttempts,
+    elapsedMs: attempt.info.seriesElapsedMs + (result.report?.durationMs ?? 0),
+    retryAfterMs: result.retryAfterMs ?? null,
+    random: services.random(),
+  });
+  if (!decision.retry) return { next: 'failed' };
+  return { next: 'retry', delayMs: result.immediate === true ? 0 : decision.delayMs };
+}
+
+function closeOf(result: AttemptResult, decision: Decision): AttemptClose {
+  return {
+    outcome: result.verdict.outcome,
+    reason: result.verdict.reason,
+    detail: result.detail,
+    status: result.report?.status ?? null,
+    durationMs: result.report?.durationMs ?? null,
+    answerSha256: result.report?.answerSha256 ?? null,
+    answerHead: result.report?.answerHead ?? null,
+    decision: decision.next,
+    delayMs: decision.next === 'retry' ? decision.delayMs : null,
+    pauseSubscription: result.verdict.pausesSubscription,
+  };
+}
+
+function receiptBody(
+  attempt: ClosableAttempt,
+  head: DeliveryFacts,
+  result: AttemptResult,
+  next: 'acknowledged' | 'failed',
+): ReceiptBody {
+  const common = commonData(attempt.ref, head);
+  const { report } = result;
+  if (next === 'failed') {
+    return {
+      kind: 'failed',
+      data: {
+        ...common,
+        attempts: head.attempts,
+        reason: result.verdict.reason ?? 'status_refused',
+        lastStatus: report?.status ?? null,
+      },
+    };
+  }
+  return {
+    kind: 'acknowledged',
+    data: {
+      ...common,
+      attempt: attempt.attempt,
+      fence: attempt.attempt,
+      targetId: attempt.info.targetId,
+      targetKind: attempt.info.targetKind,
+      status: report?.status ?? null,
+      answerSha256: report?.answerSha256 ?? null,
+      startedAt: new Date(report?.startedAtMs ?? 0).toISOString(),
+      durationMs: report?.durationMs ?? 0,
+    },
+  };
+}
+
+function told(attempt: ClosableAttempt, result: AttemptResult, decision: Decision): AttemptAnswer {
+  // Only an acknowledgement has no reason.
+  const reason: FailureReason = result.verdict.reason ?? 'status_refused';
+  const { detail } = result;
+  switch (decision.next) {
+    case 'acknowledged':
+      return { kind: 'acknowledged', attempt: attempt.attempt };
+    case 'failed':
+      return { kind: 'failed', attempts: attempt.info.attempts, reason, detail };
+    case 'retry':
+      return { kind: 'retry', attempt: attempt.attempt, reason, detail, dueInMs: decision.delayMs };
+  }
+}
+
+/**
+ * The target has been called: giving up at the first failure would turn a known answer into an
+ * unknown one. Closing is idempotent, so it may be tried again.
+ */
+async function patiently<Result>(work: () => Promise<Result>): Promise<Result> {
+  const started = performance.now();
+  for (let pause = 100; ; pause = Math.min(pause * 2, 1_000)) {
+    try {
+      return await work();
+    } catch (error) {
+      const passing = error instanceof WaybillError && error.code === 'storage_unavailable';
+      if (!passing || performance.now() - started > CLOSE_PATIENCE_MS) throw error;
+      await delay(pause);
+    }
+  }
+}

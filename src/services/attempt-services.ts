@@ -1,0 +1,17 @@
+/** What an attempt works with; made once a process. */
+import type { Database } from '../db/database';
+import type { SecretProvider } from '../secrets/provider';
+import type { SigningKey } from '../signing/keys';
+import type { CallTarget } from '../targets/http-target';
+
+export interface AttemptServices {
+  /** Role waybill_data. */
+  readonly data: Database;
+  readonly signingKey: SigningKey;
+  readonly secrets: SecretProvider;
+  readonly call: CallTarget;
+  /** Wall clock in ms, for what others read as a date: signatures and HTTP dates. */
+  readonly wallClockMs: () => number;
+  /** A number in [0, 1), for jitter. */
+  readonly random: () => number;
+}

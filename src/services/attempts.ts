@@ -1,0 +1,193 @@
+/**
+ * One attempt of a delivery: open the fenced row, call the target, close the row with what follows
+ * from the answer. Whoever drives it (the workflow's activity) owns timers and waiting; the budget
+ * and the due times are facts of the row, so that a driver that starts anew goes on where the last
+ * one was.
+ */
+import { failDelivery, openAttempt } from '../db/deliveries';
+import type { FailureReason } from '../domain/attempts';
+import { judgeHttpAnswer } from '../domain/attempts';
+import type { AttemptAnswer, DeliveryRef } from '../domain/delivery-activities';
+import { parseRetryAfter } from '../domain/retry';
+import { point } from '../points';
+import type { DeliveryFacts, OpenAttemptAnswer, OpenedAttempt } from '../schemas/delivery-rows';
+import type { SecretProvider } from '../secrets/provider';
+import { dispatchHeaders } from '../targets/dispatch-request';
+import type { TargetReport } from '../targets/http-target';
+import type { ClosableAttempt } from './attempt-closing';
+import { closeWithVerdict } from './attempt-closing';
+import type { AttemptServices } from './attempt-services';
+import { commonData, nextReceipt, withReceipt } from './receipts';
+
+export interface AttemptOptions {
+  /** Who opens it, for people: workflow run and worker. */
+  readonly owner: string;
+  readonly takeOver: boolean;
+  /** Ends the call early when the process must stop. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Makes one fenced attempt, or says why none was made.
+ * @throws WaybillError `storage_unavailable` when the row can be neither opened nor closed in time;
+ *   an attempt left open that way is closed as unknown by the next call
+ */
+export async function makeAttempt(
+  services: AttemptServices,
+  ref: DeliveryRef,
+  options: AttemptOptions,
+): Promise<AttemptAnswer> {
+  await point('attempt.begun');
+  const opened = await openAttempt(services.data, ref, options.owner);
+  switch (opened.answer) {
+    case 'unknown_delivery':
+      return { kind: 'unknown_delivery' };
+    case 'settled':
+      return settled(opened.info);
+    case 'in_flight':
+      return abandonOrWait(services, ref, opened, options.takeOver);
+    case 'must_fail':
+      return failForGood(services, ref, opened);
+    case 'held':
+      return {
+        kind: 'held',
+        state: opened.info.state,
+        why: 'subscription_paused',
+        detail: opened.info.pauseReason ?? '',
+      };
+    case 'not_due':
+      return { kind: 'not_due', dueInMs: opened.info.dueInMs };
+    case 'opened':
+      await point('attempt.opened');
+      return callAndClose(services, ref, opened, options.signal);
+  }
+}
+
+async function callAndClose(
+  services: AttemptServices,
+  ref: DeliveryRef,
+  opened: OpenedAttempt,
+  signal: AbortSignal,
+): Promise<AttemptAnswer> {
+  const attempt: ClosableAttempt = { ref, attempt: opened.info.attempt, info: opened.info };
+  const secrets = await targetSecrets(services.secrets, opened.info.target.secretRefs);
+  if (secrets === null) {
+    return closeWithVerdict(services, attempt, {
+      verdict: {
+        outcome: 'not_sent',
+        reason: 'secret_unavailable',
+        mayRetry: true,
+        pausesSubscription: false,
+      },
+      detail: 'a signing secret of the target cannot be resolved',
+    });
+  }
+  const sentAtMs = services.wallClockMs();
+  const started = performance.now();
+  const report = await services.call({
+    url: opened.info.target.url,
+    headers: dispatchHeaders({ deliveryId: ref.deliveryId, opened, secrets, sentAtMs }),
+    body: opened.payload,
+    timeoutMs: opened.info.target.timeoutMs,
+    success: opened.info.target.success,
+    signal,
+  });
+  const durationMs = Math.round(performance.now() - started);
+  await point('attempt.answered');
+  return closeWithVerdict(services, attempt, {
+    verdict: judgeHttpAnswer(report.answer),
+    detail: report.detail,
+    report: { ...report, durationMs, status: statusOf(report), startedAtMs: sentAtMs },
+    retryAfterMs:
+      report.answer.kind === 'answered'
+        ? parseRetryAfter(report.answer.retryAfter, services.wallClockMs())
+        : null,
+  });
+}
+
+/** An open attempt of somebody else: left alone until its deadline, unless its owner is known dead. */
+async function abandonOrWait(
+  services: AttemptServices,
+  ref: DeliveryRef,
+  found: Extract<OpenAttemptAnswer, { answer: 'in_flight' }>,
+  takeOver: boolean,
+): Promise<AttemptAnswer> {
+  const { attempt, endsInMs } = found.info;
+  if (!takeOver && endsInMs > 0) return { kind: 'in_flight', attempt, endsInMs };
+  return closeWithVerdict(
+    services,
+    { ref, attempt, info: found.info },
+    {
+      verdict: {
+        outcome: 'unknown',
+        reason: 'worker_lost',
+        mayRetry: true,
+        pausesSubscription: false,
+      },
+      detail: 'the worker was lost during the attempt; the target may have taken it',
+      // Nothing is known against the target: the next attempt need not wait for it.
+      immediate: true,
+    },
+  );
+}
+
+/** A delivery that cannot be dispatched at all: failed with the reason, before any attempt. */
+async function failForGood(
+  services: AttemptServices,
+  ref: DeliveryRef,
+  found: Extract<OpenAttemptAnswer, { answer: 'must_fail' }>,
+): Promise<AttemptAnswer> {
+  const reason = found.info.reason as FailureReason;
+  const detail = IMPOSSIBLE[reason] ?? reason;
+  const answer = await withReceipt(
+    found.info,
+    (head) =>
+      nextReceipt(services.signingKey, ref, head, {
+        kind: 'failed',
+        data: { ...commonData(ref, head), attempts: head.attempts, reason, lastStatus: null },
+      }),
+    (receipt) => failDelivery(services.data, ref, { reason, detail }, receipt),
+  );
+  switch (answer.answer) {
+    case 'failed':
+      return { kind: 'failed', attempts: found.info.attempts, reason, detail };
+    case 'not_live':
+      return settled(answer.facts);
+    case 'in_flight':
+      return { kind: 'superseded', attempt: found.info.attempts };
+    case 'unknown_delivery':
+      return { kind: 'unknown_delivery' };
+  }
+}
+
+const IMPOSSIBLE: Partial<Record<FailureReason, string>> = {
+  payload_unreadable: 'the stored bytes are missing or do not match their digest',
+  subscription_deactivated: 'the subscription was deactivated',
+  instance_revoked: 'the instance is disabled or revoked',
+  connector_revoked: 'the connector is disabled or its version revoked',
+};
+
+function settled(facts: DeliveryFacts): AttemptAnswer {
+  return {
+    kind: 'settled',
+    state: facts.state,
+    attempts: facts.attempts,
+    detail: facts.reason ?? '',
+  };
+}
+
+function statusOf(report: TargetReport): number | null {
+  return report.answer.kind === 'answered' ? report.answer.status : null;
+}
+
+async function targetSecrets(
+  secrets: SecretProvider,
+  refs: readonly string[],
+): Promise<string[] | null> {
+  try {
+    const resolved = await Promise.all(refs.map((ref) => secrets.resolve(ref)));
+    return resolved.map((secret) => secret.value.reveal());
+  } catch {
+    return null;
+  }
+}

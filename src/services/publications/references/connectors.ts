@@ -1,0 +1,71 @@
+/** Checks of a Connector document: its version never changes, its status only moves forward. */
+import type { ConnectorDocument } from '../../../schemas/fleet/documents';
+import { CONNECTOR_STATUSES } from '../../../schemas/fleet/documents';
+import type { FleetMistake, Placed } from '../../../schemas/fleet/mistakes';
+import { mistakeAt } from '../../../schemas/fleet/mistakes';
+import type { VersionRow } from '../../../schemas/catalog-rows';
+import { versionKey, versionRow } from '../catalog-view';
+import type { Published } from '../catalog-view';
+import { differences } from '../differences';
+
+export function connectorMistakes(
+  placed: Placed<ConnectorDocument>,
+  { published }: { readonly published: Published },
+): FleetMistake[] {
+  const row = versionRow(placed.thing, published);
+  const before = published.versions.get(versionKey(row));
+  return [
+    ...identityMistakes(placed, published),
+    ...(before === undefined
+      ? []
+      : [...contentMistakes(placed, before, row), ...statusMistakes(placed, before, row)]),
+  ];
+}
+
+/** Name, provider and owner belong to the connector, not to one of its versions. */
+function identityMistakes(
+  { place, thing }: Placed<ConnectorDocument>,
+  published: Published,
+): FleetMistake[] {
+  const before = published.connectors.get(thing.id);
+  if (before === undefined) return [];
+  return (['name', 'provider', 'tenant'] as const)
+    .filter((field) => before[field] !== thing[field])
+    .map((field) => {
+      const was = before[field] === null ? 'left out' : `"${before[field]}"`;
+      const problem = `was ${was} when connector ${thing.id} was published and stays so; use another id`;
+      return mistakeAt(place, [field], problem);
+    });
+}
+
+function contentMistakes(
+  { place, thing }: Placed<ConnectorDocument>,
+  before: VersionRow,
+  row: VersionRow,
+): FleetMistake[] {
+  const contentOf = ({ webhookScheme, retry }: VersionRow) => ({ webhookScheme, retry });
+  const problem =
+    `differs from what version ${thing.version} was published with, which never changes; ` +
+    'give this one a new version';
+  return differences(contentOf(before), contentOf(row)).map(({ field }) =>
+    mistakeAt(place, field.split('.'), problem, 'version_immutable'),
+  );
+}
+
+/** Forward only; revoked is the end, and a draft was never in use that could be revoked. */
+function statusMistakes(
+  { place }: Placed<ConnectorDocument>,
+  before: VersionRow,
+  row: VersionRow,
+): FleetMistake[] {
+  const from = CONNECTOR_STATUSES.indexOf(before.status);
+  const to = CONNECTOR_STATUSES.indexOf(row.status);
+  if (to < from) {
+    const problem = `cannot go back from ${before.status} to ${row.status}; publish a new version`;
+    return [mistakeAt(place, ['status'], problem)];
+  }
+  if (before.status === 'draft' && row.status === 'revoked') {
+    return [mistakeAt(place, ['status'], 'a draft cannot be revoked; leave it a draft')];
+  }
+  return [];
+}

@@ -1,0 +1,127 @@
+/** Checks of Subscription documents: instance, target, ingress. */
+import type { InstanceRow, SubscriptionRow, VersionRow } from '../../../schemas/catalog-rows';
+import type { SubscriptionDocument } from '../../../schemas/fleet/documents';
+import type { FieldPath, FleetMistake, Placed } from '../../../schemas/fleet/mistakes';
+import { mistakeAt } from '../../../schemas/fleet/mistakes';
+import { keyOf, things } from '../catalog-view';
+import type { Checked } from '../references';
+
+type PlacedSubscription = Placed<SubscriptionDocument>;
+
+export function subscriptionMistakes(
+  subscriptions: readonly PlacedSubscription[],
+  checked: Checked,
+): FleetMistake[] {
+  const inFile = new Map(things(subscriptions).map((thing) => [keyOf(thing), thing]));
+  return subscriptions.flatMap((placed) => [
+    ...instanceMistakes(placed, checked),
+    ...targetMistakes(placed, checked),
+    ...ingressMistakes(placed, checked),
+    ...ingressOwnerMistakes(placed, checked, inFile),
+  ]);
+}
+
+function instanceMistakes({ place, thing }: PlacedSubscription, checked: Checked): FleetMistake[] {
+  const key = { tenant: thing.tenant, id: thing.instance };
+  if (checked.isBroken('Instance', key)) return [];
+  const instance = checked.intended.instance(key);
+  const wrong = (problem: string, path: FieldPath = ['instance']) => [
+    mistakeAt(place, path, problem),
+  ];
+  if (instance === undefined) {
+    return wrong(
+      `tenant ${thing.tenant} has no instance of that id, neither in this file nor in the catalog`,
+    );
+  }
+  if (!instance.grants.includes('source')) {
+    return wrong('this instance does not grant source; add it to its grants');
+  }
+  const before = checked.published.subscriptions.get(keyOf(thing));
+  if (
+    instance.status === 'revoked' &&
+    (thing.state ?? before?.state ?? 'active') !== 'deactivated'
+  ) {
+    const stays = thing.state === null && before !== undefined;
+    return stays ? [] : wrong('must be deactivated: its instance is revoked', ['state']);
+  }
+  return beginsToUse(thing, before) ? usableMistakes({ place, thing }, instance, checked) : [];
+}
+
+/** What a new, moved or reactivated subscription needs; one that runs may stay on deprecated. */
+function usableMistakes(
+  { place }: PlacedSubscription,
+  instance: InstanceRow,
+  { intended, isBroken }: Checked,
+): FleetMistake[] {
+  const found: FleetMistake[] = [];
+  if (instance.status !== 'enabled') {
+    found.push(mistakeAt(place, ['instance'], `this instance is ${instance.status}; enable it`));
+  }
+  const { connector, version } = instance;
+  const row = intended.version(instance);
+  if (
+    row !== undefined &&
+    !isBroken('Connector', { id: connector, version }) &&
+    row.status !== 'active'
+  ) {
+    const problem = `its connector ${connector} ${version} is ${row.status}; only an active version takes new subscriptions`;
+    found.push(mistakeAt(place, ['instance'], problem));
+  }
+  return found;
+}
+
+function beginsToUse(thing: SubscriptionDocument, before: SubscriptionRow | undefined): boolean {
+  const state = thing.state ?? before?.state ?? 'active';
+  if (state === 'deactivated') return false;
+  return (
+    before === undefined || before.instance !== thing.instance || before.state === 'deactivated'
+  );
+}
+
+function targetMistakes({ place, thing }: PlacedSubscription, checked: Checked): FleetMistake[] {
+  const key = { tenant: thing.tenant, id: thing.target };
+  if (checked.isBroken('Target', key) || checked.intended.hasTarget(key)) return [];
+  const problem = `tenant ${thing.tenant} has no target of that id, neither in this file nor in the catalog`;
+  return [mistakeAt(place, ['target'], problem)];
+}
+
+function ingressMistakes({ place, thing }: PlacedSubscription, checked: Checked): FleetMistake[] {
+  const before = checked.published.subscriptions.get(keyOf(thing));
+  if (thing.ingress === null) {
+    if (before?.ingress == null) return [];
+    const problem =
+      'is published and cannot be taken away by leaving it out; set state: deactivated to close it';
+    return [mistakeAt(place, ['ingress'], problem)];
+  }
+  const version = versionOf(thing, checked);
+  if (version === undefined || version.webhookScheme !== null) return [];
+  const problem = `its connector ${version.connector} ${version.version} has no webhookScheme and receives nothing`;
+  return [mistakeAt(place, ['ingress'], problem)];
+}
+
+/** The version that a subscription is on, unless there is none or it is broken itself. */
+function versionOf(
+  thing: SubscriptionDocument,
+  { intended, isBroken }: Checked,
+): VersionRow | undefined {
+  const key = { tenant: thing.tenant, id: thing.instance };
+  const instance = isBroken('Instance', key) ? undefined : intended.instance(key);
+  if (instance === undefined) return undefined;
+  const { connector, version } = instance;
+  return isBroken('Connector', { id: connector, version }) ? undefined : intended.version(instance);
+}
+
+/** A reference of somebody else is taken, unless this very file gives it up there. */
+function ingressOwnerMistakes(
+  { place, thing }: PlacedSubscription,
+  { published }: Checked,
+  inFile: ReadonlyMap<string, SubscriptionDocument>,
+): FleetMistake[] {
+  const ref = thing.ingress?.ref;
+  const owner = ref === undefined ? undefined : published.ingressOwners.get(ref);
+  if (owner === undefined || keyOf(owner) === keyOf(thing)) return [];
+  const later = inFile.get(keyOf(owner))?.ingress?.ref ?? owner.ref;
+  if (later !== owner.ref) return [];
+  const problem = `is taken by subscription ${owner.id} of tenant ${owner.tenant}; choose another one`;
+  return [mistakeAt(place, ['ingress', 'ref'], problem)];
+}

@@ -1,0 +1,84 @@
+/**
+ * Appending to a delivery's receipt chain. A receipt is signed over the chain's head as it was read;
+ * the database refuses it when the head has moved, and it is signed again.
+ */
+import type { ReceiptRow } from '../db/deliveries';
+import type { DeliveryRef } from '../domain/delivery-activities';
+import { WaybillError } from '../domain/errors';
+import type { ReceiptBody, ReceiptCommonData } from '../domain/receipts';
+import type { DeliveryFacts } from '../schemas/delivery-rows';
+import type { SigningKey } from '../signing/keys';
+import { receiptDigest, signReceipt } from '../signing/receipts/sign';
+
+/** Signs the next receipt of a chain whose head is `facts`. */
+export async function nextReceipt(
+  key: SigningKey,
+  ref: DeliveryRef,
+  facts: DeliveryFacts,
+  body: ReceiptBody,
+): Promise<ReceiptRow> {
+  const seq = facts.receiptSeq + 1;
+  const jws = await signReceipt(
+    {
+      iss: 'waybill',
+      v: 1,
+      tenant: ref.tenantId,
+      subject: `delivery/${ref.deliveryId}`,
+      seq,
+      prev: facts.receiptDigest,
+      at: new Date(facts.now).toISOString(),
+      ...body,
+    },
+    key,
+  );
+  return {
+    kind: body.kind,
+    seq,
+    previousDigest: facts.receiptDigest,
+    jws,
+    digest: receiptDigest(jws),
+  };
+}
+
+/** What every receipt of a delivery says. */
+export function commonData(ref: DeliveryRef, facts: DeliveryFacts): ReceiptCommonData {
+  return {
+    deliveryId: ref.deliveryId,
+    direction: facts.direction,
+    connector: facts.connectorId,
+    subscriptionId: facts.subscriptionId,
+    payloadSha256: facts.payloadSha256,
+    payloadBytes: facts.payloadBytes,
+    externalId: facts.externalId ?? facts.payloadSha256,
+    eventType: facts.eventType,
+  };
+}
+
+/** A chain moves only when somebody else writes to the same delivery: a few tries always suffice. */
+const CHAIN_TRIES = 5;
+
+/**
+ * Writes with a receipt until the chain stands still: `write` gets a receipt over the newest facts
+ * and answers what the database said.
+ */
+export async function withReceipt<Answer extends { readonly answer: string }>(
+  facts: DeliveryFacts,
+  sign: (facts: DeliveryFacts) => Promise<ReceiptRow>,
+  write: (
+    receipt: ReceiptRow,
+  ) => Promise<Answer | { readonly answer: 'chain_moved'; readonly facts: DeliveryFacts }>,
+): Promise<Exclude<Answer, { readonly answer: 'chain_moved' }>> {
+  let head = facts;
+  for (let attempt = 1; attempt <= CHAIN_TRIES; attempt += 1) {
+    const answer = await write(await sign(head));
+    if (!isMoved(answer)) return answer as Exclude<Answer, { readonly answer: 'chain_moved' }>;
+    head = answer.facts;
+  }
+  throw new WaybillError('internal', 'a receipt chain kept moving');
+}
+
+function isMoved(answer: {
+  readonly answer: string;
+}): answer is { readonly answer: 'chain_moved'; readonly facts: DeliveryFacts } {
+  return answer.answer === 'chain_moved';
+}

@@ -1,0 +1,17 @@
+import type { HeaderPair } from './headers';
+
+/** A webhook request as received, before any parser has seen it. */
+export interface WebhookRequest {
+  readonly method: string;
+  /** The full public URL as configured, plus the query as received; never made from Host. */
+  readonly url: string;
+  readonly headers: readonly HeaderPair[];
+  /** The raw body; signatures are judged over these bytes, never over text. */
+  readonly body: Uint8Array;
+}
+
+/** Path and query of the URL, exactly as written: nothing is decoded or normalised. */
+export function pathOf(url: string): string {
+  const rest = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '');
+  return rest.startsWith('/') ? rest : `/${rest}`;
+}

@@ -1,0 +1,52 @@
+import type { Unverified } from '../../domain/verification';
+import type { CompiledScheme } from './compile';
+import type { MessageTest } from './kinds';
+import { refuse } from './refusals';
+
+/** A configured secret and the time in which it counts: from `notBeforeMs` until `notAfterMs`. */
+export interface WebhookSecret {
+  readonly id: string;
+  readonly value: string;
+  /** ms since the epoch, included. */
+  readonly notBeforeMs?: number | undefined;
+  /** ms since the epoch, excluded: at this instant the secret has stopped to count. */
+  readonly notAfterMs?: number | undefined;
+}
+
+export interface SecretTests {
+  readonly ok: true;
+  readonly tests: readonly { readonly secretId: string; readonly test: MessageTest }[];
+}
+
+/**
+ * The secrets that counted at the receipt of a request, ready to test its message. A secret that is
+ * no key of the scheme is passed over while another one is usable.
+ */
+export function activeSecrets(
+  { readSecret }: CompiledScheme,
+  secrets: readonly WebhookSecret[],
+  receivedAtMs: number,
+): SecretTests | Unverified {
+  const active = secrets.filter((secret) => isActive(secret, receivedAtMs));
+  if (active.length === 0) return refuse('no_active_secret', 'no secret was active at receipt');
+  const tests = active.flatMap(({ id, value }) => {
+    const test = readSecret(value);
+    return test === null ? [] : [{ secretId: id, test }];
+  });
+  if (tests.length > 0) return { ok: true, tests };
+  return refuse('unusable_secret', 'no active secret is a key of this scheme');
+}
+
+function isActive({ notBeforeMs = -Infinity, notAfterMs = Infinity }: WebhookSecret, atMs: number) {
+  return notBeforeMs <= atMs && atMs < notAfterMs;
+}
+
+/**
+ * What is wrong with a secret for this scheme, or null. For the moment of configuration: an empty
+ * secret, or one that is not of the scheme's key encoding, is refused there. Never quotes the secret.
+ */
+export function secretProblem(compiled: CompiledScheme, secret: string): string | null {
+  if (compiled.readSecret(secret) !== null) return null;
+  if (secret === '') return 'the secret is empty';
+  return `the secret is not a non-empty key in the encoding ${compiled.scheme.key_encoding}`;
+}

@@ -1,0 +1,43 @@
+/**
+ * The request that a target receives for one attempt: the stored bytes, the vendor's non-secret
+ * headers, what Waybill knows of the delivery, and a fresh Standard Webhooks signature.
+ */
+import { signStandardWebhook } from '../signing/webhooks/standard-sign';
+import type { OpenedAttempt } from '../schemas/delivery-rows';
+
+export interface DispatchRequest {
+  readonly deliveryId: string;
+  readonly opened: OpenedAttempt;
+  /** Secrets of the target, newest first; empty: the target asked for no signature. */
+  readonly secrets: readonly string[];
+  /** When this attempt is sent, ms since the epoch. */
+  readonly sentAtMs: number;
+}
+
+/**
+ * Headers of the call, names in lower case. Waybill's own win over a vendor's of the same name. The
+ * delivery id is the same in every attempt and replay: the receiver's key against duplicates.
+ */
+export function dispatchHeaders(dispatch: DispatchRequest): Record<string, string> {
+  const { info, payload } = dispatch.opened;
+  const headers: Record<string, string> = {};
+  for (const [name, value] of info.keptHeaders) headers[name.toLowerCase()] = value;
+  return {
+    ...headers,
+    ...(info.contentType === null ? {} : { 'content-type': info.contentType }),
+    'user-agent': 'waybill',
+    'waybill-delivery-id': dispatch.deliveryId,
+    'waybill-event-type': info.eventType,
+    'waybill-received-at': info.receivedAt,
+    'waybill-attempt': String(info.attempt),
+    'waybill-replay': String(info.series - 1),
+    ...(dispatch.secrets.length === 0
+      ? {}
+      : signStandardWebhook({
+          id: dispatch.deliveryId,
+          sentAtMs: dispatch.sentAtMs,
+          body: payload,
+          secrets: dispatch.secrets,
+        })),
+  };
+}

@@ -1,0 +1,79 @@
+/**
+ * Starting and nudging delivery workflows. Both are hints: Postgres knows which deliveries are live,
+ * and a loop makes good what was missed here.
+ */
+import type { Client, WorkflowOptions } from '@temporalio/client';
+import {
+  SearchAttributeType,
+  TypedSearchAttributes,
+  defineSearchAttributeKey,
+} from '@temporalio/common';
+import type { DeliveryRef, DeliveryWorkflowInput } from '../domain/delivery-activities';
+import { NUDGE_SIGNAL } from '../domain/delivery-activities';
+import { DELIVERY_WORKFLOW, deliveryWorkflowId } from '../domain/workflow-ids';
+
+const TENANT = defineSearchAttributeKey('WaybillTenant', SearchAttributeType.KEYWORD);
+const CONNECTOR = defineSearchAttributeKey('WaybillConnector', SearchAttributeType.KEYWORD);
+
+/** What people see of a delivery before they open it. */
+export interface DeliveryAbout {
+  readonly connectorId: string;
+  readonly eventType: string;
+  readonly subscriptionId: string | null;
+}
+
+export interface DeliveryTiming {
+  readonly failedWaitMs: number;
+  readonly heldPollMs: number;
+  readonly heartbeatMs: number;
+}
+
+export class DeliveryWorkflows {
+  readonly #client: Client;
+  readonly #taskQueue: string;
+  readonly #timing: DeliveryTiming;
+
+  constructor(client: Client, taskQueue: string, timing: DeliveryTiming) {
+    this.#client = client;
+    this.#taskQueue = taskQueue;
+    this.#timing = timing;
+  }
+
+  /** Makes sure that a workflow attends to the delivery: one that runs already is left alone. */
+  async ensure(ref: DeliveryRef, about: DeliveryAbout): Promise<void> {
+    await this.#client.workflow.start(DELIVERY_WORKFLOW, this.#options(ref, about));
+  }
+
+  /** The same, and tells a running workflow that its row has changed. */
+  async nudge(ref: DeliveryRef, about: DeliveryAbout): Promise<void> {
+    await this.#client.workflow.signalWithStart(DELIVERY_WORKFLOW, {
+      ...this.#options(ref, about),
+      signal: NUDGE_SIGNAL,
+      signalArgs: [],
+    });
+  }
+
+  #options(ref: DeliveryRef, about: DeliveryAbout) {
+    const input: DeliveryWorkflowInput = {
+      tenantId: ref.tenantId,
+      deliveryId: ref.deliveryId,
+      ...this.#timing,
+    };
+    return {
+      workflowId: deliveryWorkflowId(ref.tenantId, ref.deliveryId),
+      taskQueue: this.#taskQueue,
+      args: [input],
+      // Running: attach. Closed or terminated while the row is live: start again from the row.
+      workflowIdConflictPolicy: 'USE_EXISTING',
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+      typedSearchAttributes: new TypedSearchAttributes([
+        { key: TENANT, value: ref.tenantId },
+        { key: CONNECTOR, value: about.connectorId },
+      ]),
+      staticSummary: `${about.eventType} for ${about.subscriptionId ?? about.connectorId}`.slice(
+        0,
+        200,
+      ),
+    } satisfies WorkflowOptions & { args: [DeliveryWorkflowInput] };
+  }
+}

@@ -1,0 +1,47 @@
+/** The pools of a process, each for one role. */
+import type { Logger } from 'pino';
+import type { DatabaseRole } from '../db/database';
+import { Database } from '../db/database';
+import { WaybillError } from '../domain/errors';
+import type { Config } from '../schemas/config';
+
+const OWN_URLS = {
+  waybill_control: { field: 'controlUrl', variable: 'WAYBILL_CONTROL_DATABASE_URL' },
+  waybill_data: { field: 'dataUrl', variable: 'WAYBILL_DATA_DATABASE_URL' },
+  waybill_operations: { field: 'operationsUrl', variable: 'WAYBILL_OPERATIONS_DATABASE_URL' },
+} as const satisfies Partial<Record<DatabaseRole, unknown>>;
+
+/**
+ * A pool for a role: its own login URL where one is configured, else the administrator's URL with
+ * every connection started as that role.
+ * @throws WaybillError `config_invalid` when neither is configured
+ */
+export function openDatabase(config: Config, role: keyof typeof OWN_URLS, log: Logger): Database {
+  const { field, variable } = OWN_URLS[role];
+  const own = config.database[field];
+  const url = own ?? config.database.adminUrl;
+  if (url === null) {
+    throw new WaybillError('config_invalid', `set ${variable} or DATABASE_URL`, {
+      field: variable,
+    });
+  }
+  return new Database({
+    url,
+    role: own === null ? role : null,
+    maxConnections: config.database.poolSize,
+    statementTimeoutMs: config.database.statementTimeoutMs,
+    applicationName: `waybill-${role.replace('waybill_', '')}`,
+    preparedStatements: config.database.preparedStatements,
+    onIdleError: (error) => {
+      log.warn({ role, err: error.message }, 'an idle database connection broke');
+    },
+  });
+}
+
+/** The administrator's URL, for migrations. */
+export function requireAdminUrl(config: Config): string {
+  if (config.database.adminUrl !== null) return config.database.adminUrl;
+  throw new WaybillError('config_invalid', 'set DATABASE_URL to run migrations', {
+    field: 'DATABASE_URL',
+  });
+}

@@ -1,0 +1,30 @@
+/** pino for Waybill and, through it, for the Temporal SDK. */
+import { DefaultLogger, Runtime } from '@temporalio/worker';
+import type { LogLevel } from '@temporalio/worker';
+import type { Logger } from 'pino';
+import { pino } from 'pino';
+
+/** A process's logger: JSON lines on standard error, so that standard output stays for answers. */
+export function createLogger(level: string, name: string): Logger {
+  return pino({ level, name, base: { pid: process.pid } }, pino.destination(2));
+}
+
+const PINO_LEVELS = {
+  TRACE: 'debug',
+  DEBUG: 'debug',
+  INFO: 'info',
+  WARN: 'warn',
+  ERROR: 'error',
+} as const satisfies Record<LogLevel, string>;
+
+/** Must run before any worker or native connection of the process. */
+export function installTemporalRuntime(log: Logger): void {
+  const child = log.child({ component: 'temporal-sdk' });
+  Runtime.install({
+    logger: new DefaultLogger('INFO', ({ level, message, meta }) => {
+      child[PINO_LEVELS[level]](meta ?? {}, message);
+    }),
+    // The process decides itself when to stop, in its own order.
+    shutdownSignals: [],
+  });
+}

@@ -1,0 +1,137 @@
+/**
+ * `waybill worker`: a Temporal worker for the queue `deliveries`, and the loops beside it. Stops in
+ * order: intake, running activities, loops, client, pools.
+ */
+import { Worker } from '@temporalio/worker';
+import type { Logger } from 'pino';
+import { deliveryActivities } from '../activities/deliveries';
+import type { Database } from '../db/database';
+import { forgetExpired } from '../db/deliveries';
+import { checkDatabase } from '../db/migrations';
+import type { Config } from '../schemas/config';
+import type { AttemptServices } from '../services/attempt-services';
+import { httpTargets } from '../targets/http-target';
+import { temporalClient, temporalSettings, workerConnection } from '../temporal/connections';
+import { registerSearchAttributes } from '../temporal/search-attributes';
+import { WORKFLOW_BUNDLE } from './bundle-workflows';
+import { openDatabase } from './databases';
+import { deliveryWorkflows, taskQueue } from './delivery-workflows';
+import { attendRound } from './loops/attend';
+import { runLoop } from './loops/loop';
+import { processSecrets } from './secrets';
+import { loadSigningKey } from './signing-keys';
+
+const ATTEND_INTERVAL_MS = 500;
+const UPKEEP_INTERVAL_MS = 60_000;
+const UPKEEP_BATCH = 500;
+const TEMPORAL_PATIENCE_MS = 10 * 60_000;
+/** About 20 kB each: bounded well below what a small machine has. */
+const CACHED_WORKFLOWS = 500;
+const CONCURRENT_ATTEMPTS = 100;
+const CONNECTIONS_PER_TARGET = 64;
+
+export interface RunningWorker {
+  /** Whether it polls for work: what readiness means for a worker. */
+  readonly polling: () => boolean;
+  /** Settles when the worker has stopped, rejects when it broke. */
+  readonly done: Promise<void>;
+  /** Begins an orderly stop. */
+  stop(): void;
+}
+
+/** Starts it; resolves once it polls. */
+export async function startWorker(config: Config, log: Logger): Promise<RunningWorker> {
+  const data = openDatabase(config, 'waybill_data', log);
+  const operations = openDatabase(config, 'waybill_operations', log);
+  await checkDatabase(data);
+  await checkDatabase(operations);
+  const temporal = temporalClient();
+  const targets = httpTargets({ connectionsPerOrigin: CONNECTIONS_PER_TARGET });
+  const secrets = processSecrets(config);
+  const services: AttemptServices = {
+    data,
+    secrets,
+    signingKey: await loadSigningKey(config, secrets),
+    call: targets.call,
+    wallClockMs: Date.now,
+    random: Math.random,
+  };
+  const connection = await workerConnection(TEMPORAL_PATIENCE_MS, () => {
+    log.warn({ address: temporalSettings().address }, 'waiting for the Temporal server');
+  });
+  await registerSearchAttributes(temporal.connection, temporalSettings().namespace);
+  const worker = await createWorker(config, connection, services);
+  const stopping = new AbortController();
+  const loops = startLoops({ config, operations, log, stopping, client: temporal.client });
+  const done = worker
+    .run()
+    .finally(async () => {
+      stopping.abort();
+      await loops;
+    })
+    .finally(async () => {
+      await Promise.allSettled([connection.close(), temporal.close(), targets.close()]);
+      await Promise.allSettled([data.close(), operations.close()]);
+    });
+  log.info({ taskQueue: taskQueue(config) }, 'worker started');
+  return {
+    polling: () => worker.getState() === 'RUNNING',
+    done,
+    stop: () => {
+      stopping.abort();
+      if (worker.getState() === 'RUNNING') worker.shutdown();
+    },
+  };
+}
+
+function createWorker(
+  config: Config,
+  connection: Awaited<ReturnType<typeof workerConnection>>,
+  services: AttemptServices,
+): Promise<Worker> {
+  return Worker.create({
+    connection,
+    namespace: temporalSettings().namespace,
+    taskQueue: taskQueue(config),
+    workflowBundle: { codePath: WORKFLOW_BUNDLE },
+    activities: deliveryActivities(services),
+    maxCachedWorkflows: CACHED_WORKFLOWS,
+    maxConcurrentActivityTaskExecutions: CONCURRENT_ATTEMPTS,
+    // A running attempt finishes, or is closed as lost, inside the grace time.
+    shutdownGraceTime: config.temporal.shutdownGraceMs,
+    shutdownForceTime: config.temporal.shutdownGraceMs + 10_000,
+  });
+}
+
+interface LoopContext {
+  readonly config: Config;
+  readonly operations: Database;
+  readonly log: Logger;
+  readonly stopping: AbortController;
+  readonly client: ReturnType<typeof temporalClient>['client'];
+}
+
+async function startLoops(context: LoopContext): Promise<void> {
+  const { config, operations, log } = context;
+  const { signal } = context.stopping;
+  const workflows = deliveryWorkflows(config, context.client);
+  await Promise.all([
+    runLoop({
+      name: 'attend',
+      intervalMs: ATTEND_INTERVAL_MS,
+      round: () => attendRound({ operations, workflows, log }),
+      signal,
+      log,
+    }),
+    runLoop({
+      name: 'forget-expired',
+      intervalMs: UPKEEP_INTERVAL_MS,
+      round: async () => {
+        await forgetExpired(operations, UPKEEP_BATCH);
+        return false;
+      },
+      signal,
+      log,
+    }),
+  ]);
+}

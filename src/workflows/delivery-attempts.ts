@@ -1,0 +1,51 @@
+/** The delivery workflow's activities, and what their ends without an answer mean. */
+import {
+  ActivityCancellationType,
+  ActivityFailure,
+  ApplicationFailure,
+  isCancellation,
+  proxyActivities,
+} from '@temporalio/workflow';
+import type {
+  AttemptAnswer,
+  AttemptRequest,
+  DeliveryActivities,
+  DeliveryWorkflowInput,
+} from '../domain/delivery-activities';
+
+/**
+ * `lost`: the activity ended without an answer (time-out, silent worker): its attempt's outcome is
+ * unknown. `no_storage`: Postgres did not serve.
+ */
+export type Tried = AttemptAnswer | { readonly kind: 'lost' } | { readonly kind: 'no_storage' };
+
+export function deliveryActivities(input: DeliveryWorkflowInput): DeliveryActivities {
+  const { attemptDelivery } = proxyActivities<Pick<DeliveryActivities, 'attemptDelivery'>>({
+    // Longer than the longest target time-out and the patience of closing together.
+    startToCloseTimeout: '5 minutes',
+    heartbeatTimeout: input.heartbeatMs,
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    // Whether a lost answer may be asked for again is for the row to say, not for Temporal.
+    retry: { maximumAttempts: 1 },
+  });
+  const { replayDelivery } = proxyActivities<Pick<DeliveryActivities, 'replayDelivery'>>({
+    startToCloseTimeout: '10 seconds',
+    retry: { initialInterval: '1 second', maximumInterval: '30 seconds' },
+  });
+  return { attemptDelivery, replayDelivery };
+}
+
+/** One attempt; an activity that ends without an answer is news about the delivery, not an error. */
+export async function tryAttempt(
+  attemptDelivery: DeliveryActivities['attemptDelivery'],
+  request: AttemptRequest,
+): Promise<Tried> {
+  try {
+    return await attemptDelivery(request);
+  } catch (error) {
+    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+    if (!(error.cause instanceof ApplicationFailure)) return { kind: 'lost' };
+    if (error.cause.type === 'storage_unavailable') return { kind: 'no_storage' };
+    throw error;
+  }
+}

@@ -1,0 +1,173 @@
+/**
+ * The life of one delivery: attempts until it is acknowledged or failed, a bounded wait for a replay,
+ * and then the end. The row in Postgres decides; this actor owns the timers between the attempts and
+ * the waiting, and shows both in the Temporal UI.
+ */
+import {
+  allHandlersFinished,
+  condition,
+  continueAsNew,
+  defineSignal,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { DeliveryWorkflowInput, ReplaySignal } from '../domain/delivery-activities';
+import { NUDGE_SIGNAL, REPLAY_SIGNAL } from '../domain/delivery-activities';
+import {
+  failedDetails,
+  heldDetails,
+  inFlightDetails,
+  retryDetails,
+  storageDetails,
+} from '../domain/delivery-details';
+import type { DeliveryState } from '../domain/delivery-states';
+import { backoffMs } from '../domain/retry';
+import type { Tried } from './delivery-attempts';
+import { deliveryActivities, tryAttempt } from './delivery-attempts';
+import { WaitingMark } from './waiting-mark';
+
+const replaySignal = defineSignal<[ReplaySignal?]>(REPLAY_SIGNAL);
+const nudgeSignal = defineSignal(NUDGE_SIGNAL);
+
+export interface DeliveryResult {
+  readonly state: DeliveryState | 'unknown';
+}
+
+export async function delivery(input: DeliveryWorkflowInput): Promise<DeliveryResult> {
+  const actor = new DeliveryActor(input);
+  setHandler(nudgeSignal, () => {
+    actor.nudge();
+  });
+  setHandler(replaySignal, (request) => {
+    actor.requestReplay(request ?? {});
+  });
+  for (;;) {
+    if (workflowInfo().continueAsNewSuggested) {
+      await condition(allHandlersFinished);
+      await continueAsNew<typeof delivery>(input);
+    }
+    const result = await actor.step();
+    if (result !== null) return result;
+  }
+}
+
+class DeliveryActor {
+  readonly #input: DeliveryWorkflowInput;
+  readonly #ref: Pick<DeliveryWorkflowInput, 'tenantId' | 'deliveryId'>;
+  readonly #activities: ReturnType<typeof deliveryActivities>;
+  readonly #mark = new WaitingMark();
+  #nudged = false;
+  #awaitsReplay = false;
+  #replay: ReplaySignal | null = null;
+  /** The previous attempt's activity is lost: whatever it left open is ours to close. */
+  #takeOver = false;
+  #storageTroubles = 0;
+
+  constructor(input: DeliveryWorkflowInput) {
+    this.#input = input;
+    this.#ref = { tenantId: input.tenantId, deliveryId: input.deliveryId };
+    this.#activities = deliveryActivities(input);
+  }
+
+  nudge(): void {
+    this.#nudged = true;
+  }
+
+  /** A replay is only possible while the delivery is failed; an early one is not kept for later. */
+  requestReplay(request: ReplaySignal): void {
+    if (this.#awaitsReplay) this.#replay = request;
+  }
+
+  /** One attempt and the waiting that follows from it; a result ends the workflow. */
+  async step(): Promise<DeliveryResult | null> {
+    const { attemptDelivery } = this.#activities;
+    const tried = await tryAttempt(attemptDelivery, { ...this.#ref, takeOver: this.#takeOver });
+    this.#takeOver = tried.kind === 'lost' || tried.kind === 'no_storage';
+    this.#storageTroubles = tried.kind === 'no_storage' ? this.#storageTroubles + 1 : 0;
+    switch (tried.kind) {
+      case 'acknowledged':
+        return this.#end('Acknowledged');
+      case 'unknown_delivery':
+        return { state: 'unknown' };
+      case 'failed':
+        return this.#failed(tried);
+      case 'settled':
+        return tried.state === 'Failed'
+          ? this.#failed({ ...tried, reason: tried.detail, detail: 'see its history' })
+          : this.#end(tried.state);
+      case 'lost':
+      case 'superseded':
+        return null;
+      case 'retry':
+      case 'not_due':
+      case 'in_flight':
+      case 'held':
+      case 'no_storage':
+        return this.#wait(tried);
+    }
+  }
+
+  async #wait(tried: Waited): Promise<null> {
+    switch (tried.kind) {
+      case 'retry':
+        this.#mark.enter('Dispatched', retryDetails(tried, inIso(tried.dueInMs)));
+        return this.#pause(tried.dueInMs);
+      case 'not_due':
+        return this.#pause(tried.dueInMs);
+      case 'in_flight':
+        setCurrentDetails(inFlightDetails(tried));
+        return this.#pause(tried.endsInMs);
+      case 'held':
+        this.#mark.enter(tried.state, heldDetails(tried, this.#input.deliveryId));
+        return this.#pause(this.#input.heldPollMs);
+      case 'no_storage': {
+        const ms = backoffMs(this.#storageTroubles, 1_000, 30_000);
+        setCurrentDetails(storageDetails(ms));
+        return this.#pause(ms);
+      }
+    }
+  }
+
+  async #pause(ms: number): Promise<null> {
+    await condition(() => this.#nudged, Math.max(1, ms));
+    this.#nudged = false;
+    return null;
+  }
+
+  async #failed(facts: Parameters<typeof failedDetails>[0]): Promise<DeliveryResult | null> {
+    const { deliveryId, failedWaitMs } = this.#input;
+    this.#mark.enter('Failed', failedDetails(facts, deliveryId, inIso(failedWaitMs)));
+    this.#awaitsReplay = true;
+    await condition(() => this.#nudged || this.#replay !== null, failedWaitMs);
+    this.#awaitsReplay = false;
+    const woken = this.#nudged || this.#replay !== null;
+    this.#nudged = false;
+    if (!woken) return { state: 'Failed' };
+    if (this.#replay !== null) await this.#decideReplay(this.#replay);
+    this.#mark.leave('Replayed');
+    return null;
+  }
+
+  /** From the Temporal UI: the same guarded step on the row that the API takes. */
+  async #decideReplay(request: ReplaySignal): Promise<void> {
+    this.#replay = null;
+    await this.#activities.replayDelivery({
+      ...this.#ref,
+      replayedBy: request.by ?? 'temporal-ui',
+      reason: request.reason ?? 'replayed from the Temporal UI',
+    });
+  }
+
+  #end(state: DeliveryState): DeliveryResult {
+    this.#mark.leave(state);
+    return { state };
+  }
+}
+
+type Waited = Extract<Tried, { kind: 'retry' | 'not_due' | 'in_flight' | 'held' | 'no_storage' }>;
+
+/** The workflow's own time, `ms` from now. */
+function inIso(ms: number): string {
+  return new Date(Date.now() + ms).toISOString();
+}

@@ -1,0 +1,2 @@
+/** The workflow types that `waybill worker` serves. */
+export { delivery } from './delivery';

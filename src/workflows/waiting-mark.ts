@@ -1,0 +1,35 @@
+/**
+ * The search attributes and the sentence by which people find and read a waiting workflow. Each
+ * change costs a history event, so they are written only on entering or leaving a waiting state.
+ */
+import { defineSearchAttributeKey } from '@temporalio/common';
+import { setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
+
+const STATE = defineSearchAttributeKey('WaybillState', 'KEYWORD');
+const WAITING_SINCE = defineSearchAttributeKey('WaybillWaitingSince', 'DATETIME');
+
+export class WaitingMark {
+  #state: string | null = null;
+
+  /** Waits in `state`; the sentence may change while the state stays. */
+  enter(state: string, details: string): void {
+    setCurrentDetails(details);
+    if (this.#state === state) return;
+    this.#state = state;
+    upsertSearchAttributes([
+      { key: STATE, value: state },
+      { key: WAITING_SINCE, value: new Date() },
+    ]);
+  }
+
+  /** Moves again, or has ended in `state`. Costs nothing when it never waited. */
+  leave(state: string): void {
+    setCurrentDetails('');
+    if (this.#state === null) return;
+    this.#state = null;
+    upsertSearchAttributes([
+      { key: STATE, value: state },
+      { key: WAITING_SINCE, value: null },
+    ]);
+  }
+}

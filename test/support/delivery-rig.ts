@@ -1,0 +1,202 @@
+/**
+ * Everything a delivery needs, in this process: its own database, a Temporal worker on its own queue
+ * of the real server, a receiver. `accept` stores a verified request as the ingress would.
+ */
+import { randomUUID } from 'node:crypto';
+import { Client, Connection } from '@temporalio/client';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { v7 as uuidv7 } from 'uuid';
+import { deliveryActivities } from '../../src/activities/deliveries';
+import { ingestDelivery } from '../../src/db/deliveries';
+import type { DeliveryRef } from '../../src/domain/delivery-activities';
+import { deliveryId, subscriptionId, tenantId } from '../../src/domain/ids';
+import { deliveryWorkflowId } from '../../src/domain/workflow-ids';
+import { referencedSecrets } from '../../src/secrets/references';
+import type { AttemptServices } from '../../src/services/attempt-services';
+import { generateKeyText, importSigningKey } from '../../src/signing/keys';
+import { httpTargets } from '../../src/targets/http-target';
+import { DeliveryWorkflows } from '../../src/temporal/delivery-starter';
+import type { DeliveryTiming } from '../../src/temporal/delivery-starter';
+import type { CatalogFixture, CatalogOptions } from './catalog-fixture';
+import { insertCatalog } from './catalog-fixture';
+import { Receiver } from './receiver';
+import { createTestDatabase, required } from './test-database';
+import type { TestDatabase } from './test-database';
+import { until } from './until';
+import { workflowBundle } from './workflow-bundle';
+
+export interface DeliveryRow {
+  readonly state: string;
+  readonly attempts: number;
+  readonly series: number;
+  readonly reason: string | null;
+  readonly receipt_seq: number;
+}
+
+const QUICK: DeliveryTiming = { failedWaitMs: 30_000, heldPollMs: 50, heartbeatMs: 2_000 };
+
+export class DeliveryRig {
+  readonly db: TestDatabase;
+  readonly receiver: Receiver;
+  readonly client: Client;
+  readonly services: AttemptServices;
+  readonly queue = `test-${randomUUID()}`;
+  readonly #closers: (() => Promise<unknown>)[] = [];
+
+  private constructor(parts: {
+    db: TestDatabase;
+    receiver: Receiver;
+    connection: Connection;
+    services: AttemptServices;
+  }) {
+    this.db = parts.db;
+    this.receiver = parts.receiver;
+    this.client = new Client({ connection: parts.connection });
+    this.services = parts.services;
+  }
+
+  static async start(): Promise<DeliveryRig> {
+    const address = required('WAYBILL_TEST_TEMPORAL_ADDRESS');
+    const db = await createTestDatabase();
+    const receiver = await Receiver.start();
+    const connection = await Connection.connect({ address });
+    const targets = httpTargets({ connectionsPerOrigin: 8 });
+    const services: AttemptServices = {
+      data: db.as('waybill_data'),
+      signingKey: await importSigningKey(await generateKeyText()),
+      secrets: referencedSecrets({ env: process.env }),
+      call: targets.call,
+      wallClockMs: Date.now,
+      random: () => 0,
+    };
+    const rig = new DeliveryRig({ db, receiver, connection, services });
+    rig.#closers.push(
+      () => receiver.stop(),
+      () => targets.close(),
+      () => connection.close(),
+      () => db.drop(),
+    );
+    return rig;
+  }
+
+  catalog(options: CatalogOptions = {}): Promise<CatalogFixture> {
+    return insertCatalog(this.db, { targetUrl: `${this.receiver.url}/hook`, ...options });
+  }
+
+  /** Runs the worker until the rig stops. */
+  async work(): Promise<void> {
+    const connection = await NativeConnection.connect({
+      address: required('WAYBILL_TEST_TEMPORAL_ADDRESS'),
+    });
+    const worker = await Worker.create({
+      connection,
+      taskQueue: this.queue,
+      workflowBundle: { codePath: workflowBundle() },
+      activities: deliveryActivities(this.services),
+      maxCachedWorkflows: 100,
+      shutdownGraceTime: 2_000,
+    });
+    const running = worker.run();
+    this.#closers.unshift(async () => {
+      worker.shutdown();
+      await running;
+      await connection.close();
+    });
+  }
+
+  workflows(timing: Partial<DeliveryTiming> = {}): DeliveryWorkflows {
+    return new DeliveryWorkflows(this.client, this.queue, { ...QUICK, ...timing });
+  }
+
+  /** Stores a verified request, as the ingress does. */
+  async accept(fixture: CatalogFixture, body = '{"n":1}'): Promise<DeliveryRef> {
+    const id = deliveryId(uuidv7());
+    await ingestDelivery(this.services.data, {
+      tenantId: tenantId(fixture.tenant),
+      deliveryId: id,
+      subscriptionId: subscriptionId(fixture.subscription),
+      connectorId: fixture.connector,
+      instanceId: 'main',
+      externalId: id,
+      eventType: 'push',
+      contentType: 'application/json',
+      keptHeaders: [['x-github-event', 'push']],
+      evidence: { scheme: 'hmac', secretId: 'current' },
+      payload: Buffer.from(body),
+      dedupKey: id,
+      freshness: null,
+      attendAfterMs: 2_000,
+    });
+    return { tenantId: tenantId(fixture.tenant), deliveryId: id };
+  }
+
+  /** Accepts and starts its workflow. */
+  async deliver(
+    fixture: CatalogFixture,
+    timing: Partial<DeliveryTiming> = {},
+  ): Promise<DeliveryRef> {
+    const ref = await this.accept(fixture);
+    await this.start(ref, fixture, timing);
+    return ref;
+  }
+
+  async start(
+    ref: DeliveryRef,
+    fixture: CatalogFixture,
+    timing: Partial<DeliveryTiming> = {},
+  ): Promise<void> {
+    await this.workflows(timing).ensure(ref, {
+      connectorId: fixture.connector,
+      eventType: 'push',
+      subscriptionId: fixture.subscription,
+    });
+  }
+
+  handle(ref: DeliveryRef) {
+    return this.client.workflow.getHandle(deliveryWorkflowId(ref.tenantId, ref.deliveryId));
+  }
+
+  async row(ref: DeliveryRef): Promise<DeliveryRow> {
+    const [row] = await this.db.rows<DeliveryRow>(
+      `select state, attempts, series, reason, receipt_seq from waybill.deliveries
+        where tenant_id = $1 and delivery_id = $2`,
+      [ref.tenantId, ref.deliveryId],
+    );
+    if (row === undefined) throw new Error('there is no such delivery');
+    return row;
+  }
+
+  /** The row once it is in this state. */
+  reaches(ref: DeliveryRef, state: string, deadlineMs?: number): Promise<DeliveryRow> {
+    return until(
+      `${ref.deliveryId} is ${state}`,
+      async () => {
+        const row = await this.row(ref);
+        return row.state === state ? row : null;
+      },
+      deadlineMs,
+    );
+  }
+
+  /** Names of the delivery's events, in their order. */
+  async events(ref: DeliveryRef): Promise<string[]> {
+    const rows = await this.db.rows<{ topic: string }>(
+      `select topic from waybill.outbox_events where tenant_id = $1 and aggregate = $2
+        order by aggregate_seq`,
+      [ref.tenantId, `delivery/${ref.deliveryId}`],
+    );
+    return rows.map((row) => row.topic.split('.').at(-1) ?? '');
+  }
+
+  async receipts(ref: DeliveryRef): Promise<string[]> {
+    const rows = await this.db.rows<{ jws: string }>(
+      `select jws from waybill.receipts where tenant_id = $1 and subject = $2 order by seq`,
+      [ref.tenantId, `delivery/${ref.deliveryId}`],
+    );
+    return rows.map((row) => row.jws);
+  }
+
+  async stop(): Promise<void> {
+    for (const close of this.#closers) await close();
+  }
+}

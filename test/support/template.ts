@@ -1,0 +1,33 @@
+/** The migrated template that each test file's own database is a clone of. */
+import { Client } from 'pg';
+import { migrate } from '../../src/db/migrations';
+
+export async function createTemplate(adminUrl: string, name: string): Promise<void> {
+  await asAdmin(adminUrl, (client) => client.query(`create database ${name}`));
+  await migrate(databaseUrl(adminUrl, name));
+}
+
+export async function dropTemplate(adminUrl: string, name: string): Promise<void> {
+  await asAdmin(adminUrl, (client) => client.query(`drop database if exists ${name} with (force)`));
+}
+
+/** The same server, another database. */
+export function databaseUrl(adminUrl: string, database: string): string {
+  const url = new URL(adminUrl);
+  url.pathname = `/${database}`;
+  return url.toString();
+}
+
+/** Runs work on one administrator's connection of its own. */
+export async function asAdmin<Result>(
+  adminUrl: string,
+  work: (client: Client) => Promise<Result>,
+): Promise<Result> {
+  const client = new Client({ connectionString: adminUrl });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * A database of its own for one test file: a clone of the migrated template, dropped at the end.
+ * `admin` bypasses row-level security: it is for set-up and for verdicts, never for the product.
+ */
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import type { QueryResultRow } from 'pg';
+import { Database } from '../../src/db/database';
+import type { DatabaseRole } from '../../src/db/database';
+import { asAdmin, databaseUrl } from './template';
+
+export interface TestDatabase {
+  /** The administrator's URL of this database. */
+  readonly url: string;
+  /** A pool as one of Waybill's roles; closed with the database. */
+  as(role: DatabaseRole): Database;
+  /** Rows of an administrator's query. */
+  rows<R extends QueryResultRow>(text: string, values?: readonly unknown[]): Promise<R[]>;
+  drop(): Promise<void>;
+}
+
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const server = required('WAYBILL_TEST_DATABASE_URL');
+  const template = required('WAYBILL_TEST_TEMPLATE');
+  const name = `waybill_test_${randomBytes(6).toString('hex')}`;
+  await asAdmin(server, (client) => client.query(`create database ${name} template ${template}`));
+  const url = databaseUrl(server, name);
+  const admin = new Client({ connectionString: url });
+  await admin.connect();
+  const pools = new Map<DatabaseRole, Database>();
+  return {
+    url,
+    as(role) {
+      const known = pools.get(role) ?? testPool(url, role);
+      pools.set(role, known);
+      return known;
+    },
+    rows: async <R extends QueryResultRow>(text: string, values: readonly unknown[] = []) =>
+      (await admin.query<R>(text, [...values])).rows,
+    async drop() {
+      await Promise.all([...pools.values()].map((pool) => pool.close()));
+      await admin.end();
+      await asAdmin(server, (client) => client.query(`drop database ${name} with (force)`));
+    },
+  };
+}
+
+export function testPool(url: string, role: DatabaseRole): Database {
+  return new Database({
+    url,
+    role,
+    maxConnections: 5,
+    statementTimeoutMs: 10_000,
+    applicationName: 'waybill-test',
+    preparedStatements: 'on',
+    onIdleError: () => undefined,
+  });
+}
+
+export function required(name: string): string {
+  const value = process.env[name];
+  if (value === undefined) throw new Error(`${name} is set by the global set-up of the tests`);
+  return value;
+}

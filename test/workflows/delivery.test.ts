@@ -1,0 +1,207 @@
+/**
+ * The delivery workflow on a real Temporal server, a real Postgres and a real HTTP target. Doubled:
+ * nothing. Verdicts come from rows, from what the target received, and from the server.
+ */
+import { WorkflowNotFoundError } from '@temporalio/client';
+import { publicKeySet } from '../../src/signing/keys';
+import { verifyReceiptChain } from '../../src/signing/receipts/verify-chain';
+import { decideReplay } from '../../src/services/replays';
+import { DeliveryRig } from '../support/delivery-rig';
+import { until } from '../support/until';
+import type { CatalogFixture } from '../support/catalog-fixture';
+
+let rig: DeliveryRig;
+let fixture: CatalogFixture;
+
+beforeAll(async () => {
+  rig = await DeliveryRig.start();
+  fixture = await rig.catalog();
+  await rig.work();
+});
+afterAll(async () => {
+  await rig.stop();
+});
+beforeEach(() => {
+  rig.receiver.otherwise = { status: 200, body: 'ok' };
+  rig.receiver.answers.length = 0;
+});
+
+const WHO = { replayedBy: 'ada', reason: 'target repaired' };
+
+test('a delivery reaches its target once and is acknowledged with event and receipt', async () => {
+  const ref = await rig.deliver(fixture);
+  await expect(rig.handle(ref).result()).resolves.toEqual({ state: 'Acknowledged' });
+  expect(await rig.row(ref)).toMatchObject({ state: 'Acknowledged', attempts: 1 });
+  const calls = rig.receiver.of(ref.deliveryId);
+  expect(calls).toHaveLength(1);
+  expect(calls[0]?.body.toString()).toBe('{"n":1}');
+  expect(calls[0]?.headers).toMatchObject({
+    'content-type': 'application/json',
+    'x-github-event': 'push',
+    'waybill-attempt': '1',
+    'waybill-replay': '0',
+  });
+  expect(await rig.events(ref)).toEqual(['delivery-received', 'delivery-dispatched']);
+  const jwks = publicKeySet([rig.services.signingKey]);
+  expect(await verifyReceiptChain(await rig.receipts(ref), jwks)).toMatchObject({ ok: true });
+});
+
+test('a delivery that succeeds at once costs 11 history events', async () => {
+  const ref = await rig.deliver(fixture);
+  await rig.handle(ref).result();
+  const history = await rig.handle(ref).fetchHistory();
+  expect(history.events).toHaveLength(11);
+});
+
+test('a refusing target is tried as often as the profile says, then the delivery fails', async () => {
+  rig.receiver.otherwise = { status: 503 };
+  const ref = await rig.deliver(fixture);
+  const row = await rig.reaches(ref, 'Failed');
+  expect(row).toMatchObject({ attempts: 3, reason: 'status_refused' });
+  expect(rig.receiver.of(ref.deliveryId)).toHaveLength(3);
+  expect(await rig.events(ref)).toEqual(['delivery-received', 'delivery-failed']);
+});
+
+test('a failed delivery is found by state and tenant, and its page says what to do', async () => {
+  rig.receiver.otherwise = { status: 404 };
+  const ref = await rig.deliver(fixture);
+  await rig.reaches(ref, 'Failed');
+  await until('it is listed', async () => {
+    const query =
+      'WaybillState = "Failed" and WaybillTenant = "acme" and WaybillWaitingSince is not null';
+    for await (const found of rig.client.workflow.list({ query })) {
+      if (found.workflowId.endsWith(ref.deliveryId)) return found;
+    }
+    return null;
+  });
+  const metadata = await rig
+    .handle(ref)
+    .query<{ currentDetails: string }>('__temporal_workflow_metadata');
+  expect(metadata.currentDetails).toContain('Failed');
+  expect(metadata.currentDetails).toContain('replay');
+  expect(metadata.currentDetails).toContain(ref.deliveryId);
+});
+
+test('a replay gets a new budget, the same delivery id and a new attempt', async () => {
+  rig.receiver.otherwise = { status: 503 };
+  const ref = await rig.deliver(fixture);
+  await rig.reaches(ref, 'Failed');
+  rig.receiver.otherwise = { status: 200 };
+  expect(await decideReplay(rig.services, ref, WHO)).toEqual({ kind: 'replayed', series: 2 });
+  await rig.workflows().nudge(ref, about());
+  await expect(rig.handle(ref).result()).resolves.toEqual({ state: 'Acknowledged' });
+  expect(await rig.row(ref)).toMatchObject({ attempts: 4, series: 2 });
+  expect(rig.receiver.of(ref.deliveryId).at(-1)?.headers).toMatchObject({
+    'waybill-attempt': '4',
+    'waybill-replay': '1',
+  });
+  expect(await rig.events(ref)).toEqual([
+    'delivery-received',
+    'delivery-failed',
+    'delivery-replayed',
+    'delivery-dispatched',
+  ]);
+  const jwks = publicKeySet([rig.services.signingKey]);
+  const receipts = await rig.receipts(ref);
+  expect(receipts).toHaveLength(3);
+  expect(await verifyReceiptChain(receipts, jwks)).toMatchObject({ ok: true });
+});
+
+test('the signal from the Temporal UI replays a failed delivery', async () => {
+  rig.receiver.otherwise = { status: 503 };
+  const ref = await rig.deliver(fixture);
+  await rig.reaches(ref, 'Failed');
+  rig.receiver.otherwise = { status: 200 };
+  await rig.handle(ref).signal('replay', { by: 'grace', reason: 'repaired' });
+  await expect(rig.handle(ref).result()).resolves.toEqual({ state: 'Acknowledged' });
+  const audit = await rig.db.rows(
+    `select actor, detail->>'reason' as reason from waybill.audit_log where subject = $1`,
+    [`delivery/${ref.deliveryId}`],
+  );
+  expect(audit).toEqual([{ actor: 'grace', reason: 'repaired' }]);
+});
+
+test('a replay signal without input is taken, and one that comes too early is not kept', async () => {
+  rig.receiver.answers.push('hang');
+  rig.receiver.otherwise = { status: 503 };
+  const before = rig.receiver.calls.length;
+  const ref = await rig.deliver(fixture);
+  await rig.receiver.seen(before + 1);
+  await rig.handle(ref).signal('replay');
+  await rig.reaches(ref, 'Failed');
+  expect(await rig.row(ref)).toMatchObject({ series: 1 });
+  rig.receiver.otherwise = { status: 200 };
+  await rig.handle(ref).signal('replay');
+  expect(await rig.reaches(ref, 'Acknowledged')).toMatchObject({ series: 2 });
+});
+
+test('the wait for a replay is bounded, and a later replay starts the workflow again', async () => {
+  rig.receiver.otherwise = { status: 503 };
+  const ref = await rig.deliver(fixture, { failedWaitMs: 50 });
+  await expect(rig.handle(ref).result()).resolves.toEqual({ state: 'Failed' });
+  rig.receiver.otherwise = { status: 200 };
+  await decideReplay(rig.services, ref, WHO);
+  await rig.workflows().nudge(ref, about());
+  await rig.reaches(ref, 'Acknowledged');
+});
+
+test('a workflow that was terminated goes on from the row', async () => {
+  const slow = await rig.catalog({
+    subscription: 'slow',
+    retry: {
+      attempts: 2,
+      backoff: { kind: 'list', delaysMs: [400] },
+      jitter: 0,
+      totalSpanMs: null,
+      retryAfterCapMs: 1000,
+    },
+  });
+  rig.receiver.answers.push({ status: 503 });
+  const ref = await rig.deliver(slow);
+  await until('the first attempt is closed', async () =>
+    (await rig.row(ref)).reason === 'status_refused' ? true : null,
+  );
+  await rig.handle(ref).terminate('by an operator');
+  await rig.start(ref, slow);
+  expect(await rig.reaches(ref, 'Acknowledged')).toMatchObject({ attempts: 2 });
+  expect(rig.receiver.of(ref.deliveryId)).toHaveLength(2);
+});
+
+test('a gone target pauses the subscription, which collects until it is resumed', async () => {
+  const gone = await rig.catalog({ subscription: 'gone' });
+  rig.receiver.answers.push({ status: 410 });
+  const first = await rig.deliver(gone);
+  expect(await rig.reaches(first, 'Failed')).toMatchObject({ attempts: 1, reason: 'target_gone' });
+  const second = await rig.deliver(gone);
+  await until('the second is held', async () =>
+    (await rig.row(second)).reason === 'subscription_paused' ? true : null,
+  );
+  const metadata = await rig
+    .handle(second)
+    .query<{ currentDetails: string }>('__temporal_workflow_metadata');
+  expect(metadata.currentDetails).toContain('Held');
+  expect(rig.receiver.of(second.deliveryId)).toHaveLength(0);
+  await rig.db.rows(
+    `update waybill.subscriptions set state = 'active', pause_reason = null where subscription_id = 'gone'`,
+  );
+  await rig.reaches(second, 'Acknowledged');
+});
+
+test('an unknown delivery ends its workflow', async () => {
+  const ref = { ...(await rig.accept(fixture)), tenantId: 'nobody' as never };
+  await rig.start(ref, fixture);
+  await expect(rig.handle(ref).result()).resolves.toEqual({ state: 'unknown' });
+});
+
+test('a workflow is not started for what nobody accepted', async () => {
+  const ref = await rig.accept(fixture);
+  await expect(rig.handle(ref).describe()).rejects.toThrow(WorkflowNotFoundError);
+});
+
+function about() {
+  return {
+    connectorId: fixture.connector,
+    eventType: 'push',
+    subscriptionId: fixture.subscription,
+  };
+}
