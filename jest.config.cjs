@@ -1,3 +1,5 @@
+const { availableParallelism } = require('node:os');
+
 /**
  * Two projects: `house` needs no server and runs in `npm run check`; `product` runs against a real
  * Postgres and a real Temporal server, which the global set-up starts unless the environment names
@@ -16,11 +18,16 @@ const shared = {
     ],
   },
   // ES modules that Node can require and jest cannot.
-  transformIgnorePatterns: ['/node_modules/(?!(jose|postgrator|glob|path-scurry|minimatch)/)', '<rootDir>/dist/'],
+  transformIgnorePatterns: [
+    '/node_modules/(?!(jose|postgrator|glob|path-scurry|minimatch)/)',
+    '<rootDir>/dist/',
+  ],
   modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/dist-bench', '<rootDir>/.waybill'],
 };
 
 module.exports = {
+  // Tests wait for servers more than they compute; above four the servers would be the limit.
+  maxWorkers: Math.min(4, Math.max(2, availableParallelism())),
   projects: [
     { ...shared, displayName: 'house', testMatch: ['<rootDir>/test/house/**/*.test.ts'] },
     {

@@ -186,7 +186,7 @@ begin
     when 'retry' then
       update waybill.deliveries set
           next_attempt_at = clock_timestamp() + make_interval(secs => (p_close->>'delayMs')::numeric / 1000.0),
-          attend_at = clock_timestamp() + make_interval(secs => (p_close->>'delayMs')::numeric / 1000.0 + 15),
+          attend_at = clock_timestamp() + make_interval(secs => (p_close->>'delayMs')::numeric / 1000.0 + 5),
           waiting_since = coalesce(waiting_since, clock_timestamp()),
           reason = p_close->>'reason', detail = p_close->>'detail'
         where tenant_id = p_tenant and delivery_id = p_delivery;

@@ -28,6 +28,13 @@ alter table waybill.connectors enable row level security;
 create policy platform_or_own on waybill.connectors to waybill_data, waybill_observer
   using (owner_tenant_id is null or owner_tenant_id = waybill.current_tenant());
 create policy across_tenants on waybill.connectors to waybill_operations, waybill_control using (true);
+-- A version is visible to whom its connector is.
+alter table waybill.connector_versions enable row level security;
+create policy with_its_connector on waybill.connector_versions to waybill_data, waybill_observer
+  using (exists (select from waybill.connectors c
+    where c.connector_id = connector_versions.connector_id));
+create policy across_tenants on waybill.connector_versions to waybill_operations, waybill_control
+  using (true);
 
 revoke execute on all functions in schema waybill from public;
 grant execute on function waybill.current_tenant() to public;

@@ -87,6 +87,12 @@ export class Database {
     return this.#withRetry(async () => {
       const client = await this.#pool.connect();
       let broken: Error | undefined;
+      // The pool listens only while a connection is idle: one that breaks between two statements
+      // would otherwise end the process.
+      const onError = (error: Error) => {
+        broken = error;
+      };
+      client.on('error', onError);
       try {
         await client.query('begin');
         const result = await work(
@@ -100,6 +106,7 @@ export class Database {
         });
         throw error;
       } finally {
+        client.off('error', onError);
         client.release(broken);
       }
     });

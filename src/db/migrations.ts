@@ -12,7 +12,7 @@ import type { Database, Statement } from './database';
 import { asDomainError, isMissingObject } from './sqlstates';
 
 /** Schema versions that this build can work with: expand first, contract later. */
-export const SUPPORTED_SCHEMA = { min: 7, max: 7 } as const;
+export const SUPPORTED_SCHEMA = { min: 8, max: 8 } as const;
 
 const MIGRATIONS_FOLDER = path.join(__dirname, '..', '..', 'migrations');
 const LEDGER = 'waybill.schema_version';
@@ -34,9 +34,13 @@ export interface AppliedMigration {
 /**
  * Brings the schema up to date and returns what was applied (empty: nothing was missing).
  * @param adminUrl a user that may create roles and a schema in this database
+ * @param folder where the migrations are; this build's own unless a test says otherwise
  * @throws WaybillError `migration_failed` naming file and reason; nothing was changed then
  */
-export async function migrate(adminUrl: string): Promise<AppliedMigration[]> {
+export async function migrate(
+  adminUrl: string,
+  folder: string = MIGRATIONS_FOLDER,
+): Promise<AppliedMigration[]> {
   const client = new Client({ connectionString: adminUrl, application_name: 'waybill-migrate' });
   let current = 'bootstrap.sql';
   try {
@@ -44,17 +48,19 @@ export async function migrate(adminUrl: string): Promise<AppliedMigration[]> {
     await client.query('begin');
     // Two migrators wait for each other instead of failing; the lock ends with the transaction.
     await client.query(`select pg_advisory_xact_lock(hashtextextended('waybill.migrations', 0))`);
-    await client.query(await readFile(path.join(MIGRATIONS_FOLDER, current), 'utf8'));
+    await client.query(await readFile(path.join(folder, current), 'utf8'));
     await client.query('set local role waybill_owner');
     const runner = new Postgrator({
       driver: 'pg',
-      migrationPattern: path.join(MIGRATIONS_FOLDER, '*.do.*.sql'),
+      migrationPattern: path.join(folder, '*.do.*.sql'),
       schemaTable: LEDGER,
       execQuery: (query: string) => client.query(query),
     });
-    runner.on('migration-started', (step) => {
+    const begin = (step: { readonly filename: string }) => {
       current = path.basename(step.filename);
-    });
+    };
+    runner.on('validation-started', begin);
+    runner.on('migration-started', begin);
     const applied = await runner.migrate();
     await client.query('commit');
     return applied.map((step) => ({ version: step.version, name: step.name }));

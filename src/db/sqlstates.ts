@@ -46,8 +46,15 @@ export function isUnavailable(error: unknown): boolean {
   );
 }
 
-/** Turns "Postgres cannot serve now" into its catalogue error and leaves everything else as it is. */
+/**
+ * Turns "Postgres cannot serve now" into its catalogue error, also for a conflict that was tried
+ * often enough, and leaves everything else as it is.
+ */
 export function asDomainError(error: unknown): unknown {
+  if (isRetriedConflict(error)) {
+    const detail = 'the transaction kept losing against others; nothing was stored';
+    return new WaybillError('storage_unavailable', detail, { cause: error });
+  }
   if (!isUnavailable(error)) return error;
   return new WaybillError('storage_unavailable', '', { cause: error });
 }

@@ -38,11 +38,15 @@ export function failedDetails(
   );
 }
 
-export function storageDetails(retryInMs: number): string {
-  return (
-    `**Postgres does not answer**, so nothing can be attempted. Looks again in ${retryInMs} ms. ` +
-    'See the readiness of the workers and of the database.'
-  );
+export function troubleDetails(
+  trouble: { readonly code: string; readonly message: string },
+  retryInMs: number,
+): string {
+  const what =
+    trouble.code === 'storage_unavailable'
+      ? '**Postgres does not answer**, so nothing can be attempted.'
+      : `**The attempt could not be made**: ${trouble.message} (\`${trouble.code}\`).`;
+  return `${what} Looks again in ${retryInMs} ms. See the workers' log and their readiness.`;
 }
 
 export function inFlightDetails(answer: Answer<'in_flight'>): string {

@@ -58,16 +58,22 @@ export function readBody(
  */
 export function discardBody(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
+  const { socket } = request;
   let bytes = 0;
   const late = setTimeout(() => request.destroy(), DISCARD_MS);
-  request.on('data', (piece: Buffer) => {
+  function count(piece: Buffer): void {
     bytes += piece.length;
     if (bytes > DISCARD_BYTES) request.destroy();
-  });
-  request.on('error', () => undefined);
-  request.once('close', () => {
+  }
+  // An answered request is not told when its connection breaks: the socket is.
+  function stop(): void {
     clearTimeout(late);
-  });
+    request.off('data', count).off('end', stop);
+    socket.off('close', stop);
+  }
+  request.on('error', () => undefined);
+  request.on('data', count).on('end', stop);
+  socket.on('close', stop);
 }
 
 function tooLarge(limitBytes: number): WaybillError {

@@ -10,7 +10,7 @@ import { identify, type DeliveryIdentity } from '../signing/webhooks/identify';
 import type { WebhookRequest } from '../signing/webhooks/request';
 
 /** The event type of a delivery whose vendor names none; a subscription may list it like others. */
-export const NO_EVENT_TYPE = 'unknown';
+const NO_EVENT_TYPE = 'unknown';
 
 const NO_BYTES = new Uint8Array();
 

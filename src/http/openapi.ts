@@ -1,38 +1,15 @@
 /** The OpenAPI 3.1 document, generated from the schemas that the routes validate with. */
 import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
-import {
-  createJsonSchemaTransform,
-  createJsonSchemaTransformObject,
-} from 'fastify-type-provider-zod';
-import { z } from 'zod';
+import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
+import type { z } from 'zod';
 import { errorCatalogue, type ErrorCode } from '../domain/errors';
-import {
-  DeliveryHistory,
-  DeliveryPage,
-  DeliverySummary,
-  ReplayAccepted,
-} from '../schemas/api-deliveries';
-import { IngressAnswer } from '../schemas/api-ingress';
 import { Problem } from '../schemas/api-problems';
 import { PROBLEM_TYPE } from './problems';
 import { SCOPES, type Scope } from './scopes';
 
 /** Of the API, not of the program: it changes when a client must. */
 const API_VERSION = '1.0.0';
-
-/** Answers that the document names once and refers to. */
-const named = z.registry<{ id: string }>();
-for (const [id, schema] of Object.entries({
-  DeliveryHistory,
-  DeliveryPage,
-  DeliverySummary,
-  IngressAnswer,
-  Problem,
-  ReplayAccepted,
-})) {
-  named.add(schema, { id });
-}
 
 interface ResponseDoc<Schema extends z.ZodType> {
   readonly description: string;
@@ -93,12 +70,26 @@ export function serveOpenapi(app: FastifyInstance): void {
         },
       },
     },
-    transform: createJsonSchemaTransform({ schemaRegistry: named }),
-    transformObject: createJsonSchemaTransformObject({ schemaRegistry: named }),
+    transform: jsonSchemaTransform,
+    transformObject: (document) => answersOnly(jsonSchemaTransformObject(document)),
   });
 }
 
 function describeTokens(): string {
   const scopes = Object.entries(SCOPES).map(([scope, allows]) => `\`${scope}\`: ${allows}`);
   return `Claims: \`sub\`, \`tenant\`, \`scope\` (space separated). Scopes: ${scopes.join(' ')}`;
+}
+
+type OpenapiObject = ReturnType<typeof jsonSchemaTransformObject>;
+
+/**
+ * Without the second form that every named schema gets for use in a request: no request here has a
+ * named schema.
+ */
+function answersOnly(document: OpenapiObject): OpenapiObject {
+  const schemas = 'components' in document ? (document.components.schemas ?? {}) : {};
+  for (const name of Object.keys(schemas)) {
+    if (name.endsWith('Input')) Reflect.deleteProperty(schemas, name);
+  }
+  return document;
 }

@@ -45,14 +45,10 @@ export function problemHandler(
   };
 }
 
-export function sendProblem(
-  failure: WaybillError,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): void {
+function sendProblem(failure: WaybillError, request: FastifyRequest, reply: FastifyReply): void {
   void reply
     .code(failure.status)
-    .headers(headersOf(failure))
+    .headers({ 'x-request-id': request.id, ...headersOf(failure) })
     .type(PROBLEM_TYPE)
     .send(JSON.stringify(problemOf(failure, request.id)));
 }

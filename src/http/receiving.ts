@@ -60,6 +60,11 @@ export async function receiveWebhook(
   const body = await readBody(raw, {
     limitBytes: ingress.bodyLimitBytes,
     idleMs: (deps.patience ?? DEFAULT_PATIENCE).bodyIdleMs,
+  }).catch((error: unknown) => {
+    const code = error instanceof WaybillError ? error.code : 'internal';
+    const { tenantId, subscriptionId } = ingress;
+    deps.log.info({ tenantId, subscriptionId, code }, 'webhook not read');
+    throw error;
   });
   const webhook = webhookRequest(raw, { publicBaseUrl: deps.publicBaseUrl, ref }, body);
   const receiving = { deps, limit, ref, ingress, scheme: compileScheme(ingress.scheme) };

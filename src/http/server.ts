@@ -8,6 +8,7 @@ import { discardBody } from './bodies';
 import { deliveryRoutes } from './deliveries';
 import { DEFAULT_PATIENCE, type HttpDeps } from './deps';
 import { ingressRoutes } from './ingress';
+import { metricsRoute } from './metrics';
 import { serveOpenapi } from './openapi';
 import { PROBLEM_TYPE, problemHandler, problemOf } from './problems';
 import { processRoutes } from './process-routes';
@@ -25,14 +26,18 @@ const KEEP_ALIVE_MS = 75_000;
 /** Builds the server; `listen` starts it, `close` lets requests under way finish. */
 export function createServer(deps: HttpDeps): FastifyInstance {
   const answerProblem = problemHandler(deps.log);
+  const { requestMs } = deps.patience ?? DEFAULT_PATIENCE;
   const app = fastify({
     logger: false,
     genReqId: deps.newRequestId,
     bodyLimit: API_BODY_LIMIT_BYTES,
-    requestTimeout: (deps.patience ?? DEFAULT_PATIENCE).requestMs,
+    requestTimeout: requestMs,
     keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: 'idle',
-    http: { connectionsCheckingInterval: TIMEOUT_CHECK_MS },
+    // Until the last connection is closed, requests on it are answered as ever.
+    return503OnClosing: false,
+    // Node swaps the two time-outs where the one for the head is the longer one.
+    http: { connectionsCheckingInterval: TIMEOUT_CHECK_MS, headersTimeout: requestMs },
     routerOptions: { maxParamLength: 1_000 },
     frameworkErrors: answerProblem,
     clientErrorHandler: (error, socket) => {
@@ -64,6 +69,7 @@ export function createServer(deps: HttpDeps): FastifyInstance {
 
 function registerRoutes(app: FastifyInstance, deps: HttpDeps): void {
   processRoutes(app, deps);
+  if (deps.metrics !== undefined) metricsRoute(app, deps.metrics);
   if (deps.serve.ingress) {
     app.register((ingress, _options, done) => {
       ingressRoutes(ingress, deps);

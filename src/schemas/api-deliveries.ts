@@ -47,7 +47,7 @@ export const ListDeliveriesQuery = DeliveryFilters.extend({
     .regex(/^([1-9]\d?|1\d\d|200)$/, 'must be a whole number from 1 to 200')
     .transform(Number)
     .default(50)
-    .describe('From 1 to 200.'),
+    .describe('From 1 to 200; 50 without it.'),
   cursor: z
     .string()
     .max(500)
@@ -91,7 +91,7 @@ export const DeliveryRow = z.object({
 });
 export type DeliveryRow = z.infer<typeof DeliveryRow>;
 
-export const AttemptEntry = z.object({
+const AttemptEntry = z.object({
   attempt: z.int(),
   series: z.int(),
   owner: z.string().describe('Which run and worker opened it.'),
@@ -112,7 +112,7 @@ export const AttemptEntry = z.object({
     .describe('What a stale worker reported after the attempt was closed without it.'),
 });
 
-export const ReceiptEntry = z.object({
+const ReceiptEntry = z.object({
   seq: z.int(),
   kind: z.string(),
   jws: z.string().describe('Compact JWS; verifies with the keys of /.well-known/jwks.json.'),
@@ -121,7 +121,7 @@ export const ReceiptEntry = z.object({
   createdAt: Answered,
 });
 
-export const ReplayEntry = z.object({
+const ReplayEntry = z.object({
   replayedAt: Answered,
   replayedBy: z.string(),
   reason: z.string(),
@@ -149,25 +149,31 @@ const links = {
   workflowUrl: z.string().nullable().describe("The workflow's page in the Temporal UI, if any."),
 };
 
-export const DeliverySummary = DeliveryRow.extend(links);
+export const DeliverySummary = DeliveryRow.extend(links).meta({ id: 'DeliverySummary' });
 export type DeliverySummary = z.infer<typeof DeliverySummary>;
 
-export const DeliveryHistory = DeliveryHistoryRow.extend(links);
+export const DeliveryHistory = DeliveryHistoryRow.extend(links).meta({ id: 'DeliveryHistory' });
 export type DeliveryHistory = z.infer<typeof DeliveryHistory>;
 
-export const DeliveryPage = z.object({
-  view: z.literal('live').describe('Rows as they are now: no snapshot is held between the pages.'),
-  deliveries: z.array(DeliverySummary).describe('Newest first.'),
-  nextCursor: z.string().nullable().describe('Null on the last page.'),
-});
+export const DeliveryPage = z
+  .object({
+    view: z
+      .literal('live')
+      .describe('Rows as they are now: no snapshot is held between the pages.'),
+    deliveries: z.array(DeliverySummary).describe('Newest first.'),
+    nextCursor: z.string().nullable().describe('Null on the last page.'),
+  })
+  .meta({ id: 'DeliveryPage' });
 export type DeliveryPage = z.infer<typeof DeliveryPage>;
 
-export const ReplayAccepted = z.object({
-  deliveryId: z.uuid(),
-  outcome: z
-    .enum(['replayed', 'already_replaying'])
-    .describe('already_replaying: an earlier replay is still under way.'),
-  series: z.int().describe('The series of attempts that the replay opened.'),
-  state: z.enum(DELIVERY_STATES),
-});
+export const ReplayAccepted = z
+  .object({
+    deliveryId: z.uuid(),
+    outcome: z
+      .enum(['replayed', 'already_replaying'])
+      .describe('already_replaying: an earlier replay is still under way.'),
+    series: z.int().describe('The series of attempts that the replay opened.'),
+    state: z.enum(DELIVERY_STATES),
+  })
+  .meta({ id: 'ReplayAccepted' });
 export type ReplayAccepted = z.infer<typeof ReplayAccepted>;

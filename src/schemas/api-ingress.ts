@@ -10,22 +10,24 @@ export const IngressBody = z.unknown().describe('The raw bytes as the vendor sig
 
 export type IngressParams = z.infer<typeof IngressParams>;
 
-export const IngressAnswer = z.discriminatedUnion('outcome', [
-  z.object({
-    outcome: z.literal('accepted'),
-    deliveryId: z.uuid(),
-  }),
-  z.object({
-    outcome: z
-      .enum(['duplicate', 'conflict'])
-      .describe('conflict: the same key was seen with other bytes; a person looks at it.'),
-    deliveryId: z.uuid().describe('The record of this copy.'),
-    firstDeliveryId: z.uuid().describe('The delivery that is dispatched.'),
-  }),
-  z.object({
-    outcome: z
-      .literal('ignored')
-      .describe('Verified, but the subscription does not take this event type: not stored.'),
-  }),
-]);
+export const IngressAnswer = z
+  .discriminatedUnion('outcome', [
+    z.object({
+      outcome: z.literal('accepted'),
+      deliveryId: z.uuid(),
+    }),
+    z.object({
+      outcome: z
+        .enum(['duplicate', 'conflict'])
+        .describe('conflict: the same key was seen with other bytes; a person looks at it.'),
+      deliveryId: z.uuid().describe('The record of this copy.'),
+      firstDeliveryId: z.uuid().describe('The delivery that is dispatched.'),
+    }),
+    z.object({
+      outcome: z
+        .literal('ignored')
+        .describe('Verified, but the subscription does not take this event type: not stored.'),
+    }),
+  ])
+  .meta({ id: 'IngressAnswer' });
 export type IngressAnswer = z.infer<typeof IngressAnswer>;

@@ -2,21 +2,23 @@
 import { z } from 'zod';
 import { DELIVERY_STATES } from '../domain/delivery-states';
 
-export const Problem = z.object({
-  type: z.string().describe('urn:waybill:error:<code>'),
-  title: z.string().describe('The same sentence for every problem of this code.'),
-  status: z.int(),
-  detail: z.string().describe('What exactly was wrong this time.'),
-  code: z.string().describe('Stable name of the error; docs/errors.md lists them all.'),
-  field: z.string().optional().describe('The input that is wrong.'),
-  requestId: z.string().describe('Names this request in the log of Waybill.'),
-  state: z
-    .enum(DELIVERY_STATES)
-    .optional()
-    .describe('delivery_not_failed: the state that the delivery is in.'),
-  checks: z
-    .record(z.string(), z.string())
-    .optional()
-    .describe('not_ready: each check with `ok` or what is wrong.'),
-});
+export const Problem = z
+  .object({
+    type: z.string().describe('urn:waybill:error:<code>'),
+    title: z.string().describe('The same sentence for every problem of this code.'),
+    status: z.int(),
+    detail: z.string().describe('What exactly was wrong this time.'),
+    code: z.string().describe('Stable name of the error; docs/errors.md lists them all.'),
+    field: z.string().optional().describe('The input that is wrong.'),
+    requestId: z.string().describe('Names this request in the log of Waybill.'),
+    state: z
+      .enum(DELIVERY_STATES)
+      .optional()
+      .describe('delivery_not_failed: the state that the delivery is in.'),
+    checks: z
+      .record(z.string(), z.string())
+      .optional()
+      .describe('not_ready: each check with `ok` or what is wrong.'),
+  })
+  .meta({ id: 'Problem' });
 export type Problem = z.infer<typeof Problem>;

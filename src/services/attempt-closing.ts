@@ -14,6 +14,7 @@ import { point } from '../points';
 import type { CloseAttemptAnswer, DeliveryFacts, DispatchChain } from '../schemas/delivery-rows';
 import type { TargetReport } from '../targets/http-target';
 import type { AttemptServices } from './attempt-services';
+import { countedAs } from './delivery-metrics';
 import { commonData, nextReceipt, withReceipt } from './receipts';
 
 export interface ClosableAttempt {
@@ -71,9 +72,12 @@ export async function closeWithVerdict(
           write,
         );
   await point('attempt.closed');
-  return answer.answer === 'closed'
-    ? told(attempt, result, decision)
-    : { kind: 'superseded', attempt: attempt.attempt };
+  if (answer.answer !== 'closed') return { kind: 'superseded', attempt: attempt.attempt };
+  if (decision.next !== 'retry') {
+    const state = decision.next === 'acknowledged' ? 'Acknowledged' : 'Failed';
+    services.metrics?.reached(state, countedAs(attempt.ref, attempt.info));
+  }
+  return told(attempt, result, decision);
 }
 
 function decide(

@@ -3,6 +3,7 @@ import type { Database } from '../db/database';
 import type { SecretProvider } from '../secrets/provider';
 import type { SigningKey } from '../signing/keys';
 import type { CallTarget } from '../targets/http-target';
+import type { DeliveryMetrics } from './delivery-metrics';
 
 export interface AttemptServices {
   /** Role waybill_data. */
@@ -14,4 +15,5 @@ export interface AttemptServices {
   readonly wallClockMs: () => number;
   /** A number in [0, 1), for jitter. */
   readonly random: () => number;
+  readonly metrics?: DeliveryMetrics;
 }

@@ -17,6 +17,7 @@ import type { TargetReport } from '../targets/http-target';
 import type { ClosableAttempt } from './attempt-closing';
 import { closeWithVerdict } from './attempt-closing';
 import type { AttemptServices } from './attempt-services';
+import { countedAs } from './delivery-metrics';
 import { commonData, nextReceipt, withReceipt } from './receipts';
 
 export interface AttemptOptions {
@@ -58,6 +59,9 @@ export async function makeAttempt(
     case 'not_due':
       return { kind: 'not_due', dueInMs: opened.info.dueInMs };
     case 'opened':
+      if (opened.info.seriesAttempts === 1) {
+        services.metrics?.reached('Dispatched', countedAs(ref, opened.info));
+      }
       await point('attempt.opened');
       return callAndClose(services, ref, opened, options.signal);
   }
@@ -70,6 +74,7 @@ async function callAndClose(
   signal: AbortSignal,
 ): Promise<AttemptAnswer> {
   const attempt: ClosableAttempt = { ref, attempt: opened.info.attempt, info: opened.info };
+  const openedMs = performance.now();
   const secrets = await targetSecrets(services.secrets, opened.info.target.secretRefs);
   if (secrets === null) {
     return closeWithVerdict(services, attempt, {
@@ -93,6 +98,13 @@ async function callAndClose(
     signal,
   });
   const durationMs = Math.round(performance.now() - started);
+  if (opened.info.attempt === 1 && report.answer.kind !== 'not_sent') {
+    const waitedMs = started - openedMs;
+    services.metrics?.dispatchedAfter(
+      ageS(opened.info) + waitedMs / 1000,
+      countedAs(ref, opened.info),
+    );
+  }
   await point('attempt.answered');
   return closeWithVerdict(services, attempt, {
     verdict: judgeHttpAnswer(report.answer),
@@ -150,6 +162,7 @@ async function failForGood(
   );
   switch (answer.answer) {
     case 'failed':
+      services.metrics?.reached('Failed', countedAs(ref, found.info));
       return { kind: 'failed', attempts: found.info.attempts, reason, detail };
     case 'not_live':
       return settled(answer.facts);
@@ -174,6 +187,11 @@ function settled(facts: DeliveryFacts): AttemptAnswer {
     attempts: facts.attempts,
     detail: facts.reason ?? '',
   };
+}
+
+/** Since its receipt, in seconds, as of when the facts were read: the database's clock twice. */
+function ageS(facts: DeliveryFacts): number {
+  return (Date.parse(facts.now) - Date.parse(facts.receivedAt)) / 1000;
 }
 
 function statusOf(report: TargetReport): number | null {

@@ -4,12 +4,15 @@ import { readDeliveryFacts, replayDelivery } from '../db/deliveries';
 import type { DeliveryRef, ReplayAnswer } from '../domain/delivery-activities';
 import { point } from '../points';
 import type { SigningKey } from '../signing/keys';
+import type { DeliveryMetrics } from './delivery-metrics';
+import { countedAs } from './delivery-metrics';
 import { commonData, nextReceipt, withReceipt } from './receipts';
 
 export interface ReplayServices {
   /** Role waybill_data. */
   readonly data: Database;
   readonly signingKey: SigningKey;
+  readonly metrics?: DeliveryMetrics;
 }
 
 export interface ReplayWho {
@@ -41,6 +44,7 @@ export async function decideReplay(
   await point('replay.decided');
   switch (answer.answer) {
     case 'replayed':
+      services.metrics?.reached('Replayed', countedAs(ref, facts));
       return { kind: 'replayed', series: answer.series };
     case 'already_replaying':
       return {

@@ -10,17 +10,18 @@ import type { SigningKey } from '../signing/keys';
 import { generateKeyText, importSigningKey } from '../signing/keys';
 
 /**
- * The configured key, or for one machine a key of its own under the home folder, made on first use
- * and readable by its owner alone.
+ * The private JWK of the configured key, or for one machine a key of its own under the home folder,
+ * made on first use and readable by its owner alone.
  * @throws WaybillError `config_invalid` when the configured key cannot be read or is none
  */
-export async function loadSigningKey(config: Config, secrets: SecretProvider): Promise<SigningKey> {
+export async function loadSigningKeyText(config: Config, secrets: SecretProvider): Promise<string> {
   try {
     const text =
       config.signingKeyRef === null
-        ? await ownKey(path.join(config.home, 'keys'), 'receipts.jwk')
+        ? await ownKey(keyFolder(config), 'receipts.jwk')
         : (await secrets.resolve(config.signingKeyRef)).value.reveal();
-    return await importSigningKey(text);
+    await importSigningKey(text);
+    return text;
   } catch (error) {
     const reason = error instanceof Error ? error.message : 'unreadable';
     throw new WaybillError('config_invalid', `WAYBILL_SIGNING_KEY: ${reason}`, {
@@ -30,11 +31,25 @@ export async function loadSigningKey(config: Config, secrets: SecretProvider): P
   }
 }
 
+/** The key itself; see `loadSigningKeyText`. */
+export async function loadSigningKey(config: Config, secrets: SecretProvider): Promise<SigningKey> {
+  return await importSigningKey(await loadSigningKeyText(config, secrets));
+}
+
+/** The private JWK of the development tokens, made on first use. */
+export async function developmentKeyText(config: Config): Promise<string> {
+  return await ownKey(keyFolder(config), 'development-tokens.jwk');
+}
+
+function keyFolder(config: Config): string {
+  return path.join(config.home, 'keys');
+}
+
 /**
  * Reads a private key file, made on first use. Two processes that make it at once agree on one: the
  * file appears whole or not at all.
  */
-export async function ownKey(folder: string, name: string): Promise<string> {
+async function ownKey(folder: string, name: string): Promise<string> {
   const file = path.join(folder, name);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   if (!existsSync(file)) {

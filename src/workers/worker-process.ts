@@ -13,11 +13,14 @@ import type { AttemptServices } from '../services/attempt-services';
 import { httpTargets } from '../targets/http-target';
 import { temporalClient, temporalSettings, workerConnection } from '../temporal/connections';
 import { registerSearchAttributes } from '../temporal/search-attributes';
+import type { Telemetry } from '../telemetry/telemetry';
+import { createTelemetry } from '../telemetry/telemetry';
 import { WORKFLOW_BUNDLE } from './bundle-workflows';
 import { openDatabase } from './databases';
 import { deliveryWorkflows, taskQueue } from './delivery-workflows';
 import { attendRound } from './loops/attend';
 import { runLoop } from './loops/loop';
+import { reportFigures } from './loops/report-figures';
 import { processSecrets } from './secrets';
 import { loadSigningKey } from './signing-keys';
 
@@ -27,12 +30,15 @@ const UPKEEP_BATCH = 500;
 const TEMPORAL_PATIENCE_MS = 10 * 60_000;
 /** About 20 kB each: bounded well below what a small machine has. */
 const CACHED_WORKFLOWS = 500;
+const STICKY_TIMEOUT_MS = 2_000;
 const CONCURRENT_ATTEMPTS = 100;
 const CONNECTIONS_PER_TARGET = 64;
 
 export interface RunningWorker {
   /** Whether it polls for work: what readiness means for a worker. */
   readonly polling: () => boolean;
+  /** Its metrics as Prometheus text. */
+  readonly metrics: () => Promise<string>;
   /** Settles when the worker has stopped, rejects when it broke. */
   readonly done: Promise<void>;
   /** Begins an orderly stop. */
@@ -48,6 +54,7 @@ export async function startWorker(config: Config, log: Logger): Promise<RunningW
   const temporal = temporalClient();
   const targets = httpTargets({ connectionsPerOrigin: CONNECTIONS_PER_TARGET });
   const secrets = processSecrets(config);
+  const telemetry = createTelemetry({ service: 'waybill-worker' });
   const services: AttemptServices = {
     data,
     secrets,
@@ -55,6 +62,7 @@ export async function startWorker(config: Config, log: Logger): Promise<RunningW
     call: targets.call,
     wallClockMs: Date.now,
     random: Math.random,
+    metrics: telemetry.deliveries,
   };
   const connection = await workerConnection(TEMPORAL_PATIENCE_MS, () => {
     log.warn({ address: temporalSettings().address }, 'waiting for the Temporal server');
@@ -62,7 +70,14 @@ export async function startWorker(config: Config, log: Logger): Promise<RunningW
   await registerSearchAttributes(temporal.connection, temporalSettings().namespace);
   const worker = await createWorker(config, connection, services);
   const stopping = new AbortController();
-  const loops = startLoops({ config, operations, log, stopping, client: temporal.client });
+  const loops = startLoops({
+    config,
+    operations,
+    telemetry,
+    log,
+    stopping,
+    client: temporal.client,
+  });
   const done = worker
     .run()
     .finally(async () => {
@@ -76,6 +91,7 @@ export async function startWorker(config: Config, log: Logger): Promise<RunningW
   log.info({ taskQueue: taskQueue(config) }, 'worker started');
   return {
     polling: () => worker.getState() === 'RUNNING',
+    metrics: telemetry.text,
     done,
     stop: () => {
       stopping.abort();
@@ -96,6 +112,8 @@ function createWorker(
     workflowBundle: { codePath: WORKFLOW_BUNDLE },
     activities: deliveryActivities(services),
     maxCachedWorkflows: CACHED_WORKFLOWS,
+    // After a worker's death its workflows go on elsewhere this soon; histories are short to replay.
+    stickyQueueScheduleToStartTimeout: STICKY_TIMEOUT_MS,
     maxConcurrentActivityTaskExecutions: CONCURRENT_ATTEMPTS,
     // A running attempt finishes, or is closed as lost, inside the grace time.
     shutdownGraceTime: config.temporal.shutdownGraceMs,
@@ -106,13 +124,14 @@ function createWorker(
 interface LoopContext {
   readonly config: Config;
   readonly operations: Database;
+  readonly telemetry: Telemetry;
   readonly log: Logger;
   readonly stopping: AbortController;
   readonly client: ReturnType<typeof temporalClient>['client'];
 }
 
 async function startLoops(context: LoopContext): Promise<void> {
-  const { config, operations, log } = context;
+  const { config, operations, telemetry, log } = context;
   const { signal } = context.stopping;
   const workflows = deliveryWorkflows(config, context.client);
   await Promise.all([
@@ -133,5 +152,6 @@ async function startLoops(context: LoopContext): Promise<void> {
       signal,
       log,
     }),
+    reportFigures({ operations, telemetry, signal, log }),
   ]);
 }

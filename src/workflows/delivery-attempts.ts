@@ -15,9 +15,12 @@ import type {
 
 /**
  * `lost`: the activity ended without an answer (time-out, silent worker): its attempt's outcome is
- * unknown. `no_storage`: Postgres did not serve.
+ * unknown. `trouble`: it could not do its work (Postgres away, a defect); trying later may help.
  */
-export type Tried = AttemptAnswer | { readonly kind: 'lost' } | { readonly kind: 'no_storage' };
+export type Tried =
+  | AttemptAnswer
+  | { readonly kind: 'lost' }
+  | { readonly kind: 'trouble'; readonly code: string; readonly message: string };
 
 export function deliveryActivities(input: DeliveryWorkflowInput): DeliveryActivities {
   const { attemptDelivery } = proxyActivities<Pick<DeliveryActivities, 'attemptDelivery'>>({
@@ -45,7 +48,6 @@ export async function tryAttempt(
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     if (!(error.cause instanceof ApplicationFailure)) return { kind: 'lost' };
-    if (error.cause.type === 'storage_unavailable') return { kind: 'no_storage' };
-    throw error;
+    return { kind: 'trouble', code: error.cause.type ?? 'internal', message: error.cause.message };
   }
 }

@@ -19,7 +19,7 @@ import {
   heldDetails,
   inFlightDetails,
   retryDetails,
-  storageDetails,
+  troubleDetails,
 } from '../domain/delivery-details';
 import type { DeliveryState } from '../domain/delivery-states';
 import { backoffMs } from '../domain/retry';
@@ -29,6 +29,8 @@ import { WaitingMark } from './waiting-mark';
 
 const replaySignal = defineSignal<[ReplaySignal?]>(REPLAY_SIGNAL);
 const nudgeSignal = defineSignal(NUDGE_SIGNAL);
+
+const TROUBLES_BEFORE_MARK = 3;
 
 export interface DeliveryResult {
   readonly state: DeliveryState | 'unknown';
@@ -62,7 +64,7 @@ class DeliveryActor {
   #replay: ReplaySignal | null = null;
   /** The previous attempt's activity is lost: whatever it left open is ours to close. */
   #takeOver = false;
-  #storageTroubles = 0;
+  #troubles = 0;
 
   constructor(input: DeliveryWorkflowInput) {
     this.#input = input;
@@ -83,8 +85,8 @@ class DeliveryActor {
   async step(): Promise<DeliveryResult | null> {
     const { attemptDelivery } = this.#activities;
     const tried = await tryAttempt(attemptDelivery, { ...this.#ref, takeOver: this.#takeOver });
-    this.#takeOver = tried.kind === 'lost' || tried.kind === 'no_storage';
-    this.#storageTroubles = tried.kind === 'no_storage' ? this.#storageTroubles + 1 : 0;
+    this.#takeOver = tried.kind === 'lost' || tried.kind === 'trouble';
+    this.#troubles = tried.kind === 'trouble' ? this.#troubles + 1 : 0;
     switch (tried.kind) {
       case 'acknowledged':
         return this.#end('Acknowledged');
@@ -103,7 +105,7 @@ class DeliveryActor {
       case 'not_due':
       case 'in_flight':
       case 'held':
-      case 'no_storage':
+      case 'trouble':
         return this.#wait(tried);
     }
   }
@@ -121,9 +123,12 @@ class DeliveryActor {
       case 'held':
         this.#mark.enter(tried.state, heldDetails(tried, this.#input.deliveryId));
         return this.#pause(this.#input.heldPollMs);
-      case 'no_storage': {
-        const ms = backoffMs(this.#storageTroubles, 1_000, 30_000);
-        setCurrentDetails(storageDetails(ms));
+      case 'trouble': {
+        const ms = backoffMs(this.#troubles, 1_000, 60_000);
+        const details = troubleDetails(tried, ms);
+        // A short trouble passes before anybody could look; a longer one is for people to find.
+        if (this.#troubles > TROUBLES_BEFORE_MARK) this.#mark.stay(details);
+        else setCurrentDetails(details);
         return this.#pause(ms);
       }
     }
@@ -165,7 +170,7 @@ class DeliveryActor {
   }
 }
 
-type Waited = Extract<Tried, { kind: 'retry' | 'not_due' | 'in_flight' | 'held' | 'no_storage' }>;
+type Waited = Extract<Tried, { kind: 'retry' | 'not_due' | 'in_flight' | 'held' | 'trouble' }>;
 
 /** The workflow's own time, `ms` from now. */
 function inIso(ms: number): string {

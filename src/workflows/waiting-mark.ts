@@ -22,6 +22,11 @@ export class WaitingMark {
     ]);
   }
 
+  /** Waits in the state last known. */
+  stay(details: string): void {
+    this.enter(this.#state ?? 'Received', details);
+  }
+
   /** Moves again, or has ended in `state`. Costs nothing when it never waited. */
   leave(state: string): void {
     setCurrentDetails('');

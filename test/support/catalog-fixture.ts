@@ -41,7 +41,7 @@ export const QUICK_RETRY: RetryProfile = {
 };
 
 export async function insertCatalog(
-  db: TestDatabase,
+  db: Pick<TestDatabase, 'rows'>,
   options: CatalogOptions = {},
 ): Promise<CatalogFixture> {
   const tenant = options.tenant ?? 'acme';

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
+import { defineSearchAttributeKey } from '@temporalio/common';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { v7 as uuidv7 } from 'uuid';
 import { deliveryActivities } from '../../src/activities/deliveries';
@@ -33,6 +34,11 @@ export interface DeliveryRow {
   readonly receipt_seq: number;
 }
 
+/** Histories are kept: they must not name a machine. */
+const IDENTITY = 'waybill-test';
+
+const WAITING_SINCE = defineSearchAttributeKey('WaybillWaitingSince', 'DATETIME');
+
 const QUICK: DeliveryTiming = { failedWaitMs: 30_000, heldPollMs: 50, heartbeatMs: 2_000 };
 
 export class DeliveryRig {
@@ -40,7 +46,8 @@ export class DeliveryRig {
   readonly receiver: Receiver;
   readonly client: Client;
   readonly services: AttemptServices;
-  readonly queue = `test-${randomUUID()}`;
+  readonly queuePrefix = `test-${randomUUID()}-`;
+  readonly queue = `${this.queuePrefix}deliveries`;
   readonly #closers: (() => Promise<unknown>)[] = [];
 
   private constructor(parts: {
@@ -51,7 +58,7 @@ export class DeliveryRig {
   }) {
     this.db = parts.db;
     this.receiver = parts.receiver;
-    this.client = new Client({ connection: parts.connection });
+    this.client = new Client({ connection: parts.connection, identity: IDENTITY });
     this.services = parts.services;
   }
 
@@ -91,6 +98,7 @@ export class DeliveryRig {
     const worker = await Worker.create({
       connection,
       taskQueue: this.queue,
+      identity: IDENTITY,
       workflowBundle: { codePath: workflowBundle() },
       activities: deliveryActivities(this.services),
       maxCachedWorkflows: 100,
@@ -176,6 +184,14 @@ export class DeliveryRig {
       },
       deadlineMs,
     );
+  }
+
+  /** Resolves once the Temporal UI shows the delivery as waiting. */
+  async waits(ref: DeliveryRef): Promise<void> {
+    await until('its workflow waits', async () => {
+      const { typedSearchAttributes } = await this.handle(ref).describe();
+      return typedSearchAttributes.get(WAITING_SINCE);
+    });
   }
 
   /** Names of the delivery's events, in their order. */

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import type { QueryResultRow } from 'pg';
 import { Database } from '../../src/db/database';
-import type { DatabaseRole } from '../../src/db/database';
+import type { DatabaseOptions, DatabaseRole } from '../../src/db/database';
 import { asAdmin, databaseUrl } from './template';
 
 export interface TestDatabase {
@@ -45,7 +45,11 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   };
 }
 
-export function testPool(url: string, role: DatabaseRole): Database {
+export function testPool(
+  url: string,
+  role: DatabaseRole,
+  changes: Partial<DatabaseOptions> = {},
+): Database {
   return new Database({
     url,
     role,
@@ -54,6 +58,7 @@ export function testPool(url: string, role: DatabaseRole): Database {
     applicationName: 'waybill-test',
     preparedStatements: 'on',
     onIdleError: () => undefined,
+    ...changes,
   });
 }
 

@@ -205,3 +205,17 @@ function about() {
     subscriptionId: fixture.subscription,
   };
 }
+
+test('while an attempt cannot be made, the delivery waits and says so, then goes on', async () => {
+  const ref = await rig.accept(fixture);
+  await rig.db.rows('alter table waybill.deliveries rename to deliveries_away');
+  await rig.start(ref, fixture);
+  await until('it says so', async () => {
+    const { currentDetails } = await rig
+      .handle(ref)
+      .query<{ currentDetails: string }>('__temporal_workflow_metadata');
+    return currentDetails.includes('could not be made') ? true : null;
+  });
+  await rig.db.rows('alter table waybill.deliveries_away rename to deliveries');
+  await rig.reaches(ref, 'Acknowledged');
+});

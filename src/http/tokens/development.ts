@@ -8,7 +8,7 @@ import type { TokenIssuer, TokenVerifier } from '../tokens';
 import { principalOf } from './claims';
 
 /** Issuer and audience of development tokens. */
-export const DEVELOPMENT_ISSUER: TokenIssuer = {
+const DEVELOPMENT_ISSUER: TokenIssuer = {
   issuer: 'urn:waybill:development',
   audience: 'urn:waybill:api',
 };

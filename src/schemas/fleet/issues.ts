@@ -100,7 +100,7 @@ function valueAt(root: unknown, path: FieldPath): unknown {
 
 const JsonNode = z.looseObject({
   properties: z.record(z.string(), z.unknown()).optional(),
-  items: z.unknown(),
+  items: z.unknown().optional(),
   anyOf: z.array(z.unknown()).optional(),
   oneOf: z.array(z.unknown()).optional(),
 });

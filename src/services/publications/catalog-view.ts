@@ -69,10 +69,10 @@ export async function readPublished(run: Run, fleet: Fleet): Promise<Published> 
 
 /** The catalog as it would be after the publication, for what the checks look at. */
 export interface Intended {
-  connector(id: string): Pick<ConnectorRow, 'tenant'> | undefined;
-  version(key: VersionKey): VersionRow | undefined;
-  instance(key: TenantKey): InstanceRow | undefined;
-  hasTarget(key: TenantKey): boolean;
+  readonly connector: (id: string) => Pick<ConnectorRow, 'tenant'> | undefined;
+  readonly version: (key: VersionKey) => VersionRow | undefined;
+  readonly instance: (key: TenantKey) => InstanceRow | undefined;
+  readonly hasTarget: (key: TenantKey) => boolean;
 }
 
 export function intendedCatalog(fleet: Fleet, published: Published): Intended {

@@ -13,7 +13,7 @@ export interface FieldChange {
 export function differences(before: object | null, after: object): FieldChange[] {
   const old = new Map(before === null ? [] : leaves(before, ''));
   const young = new Map(leaves(after, ''));
-  return [...new Set([...old.keys(), ...young.keys()])]
+  return [...new Set([...young.keys(), ...old.keys()])]
     .map((field) => ({
       field,
       before: old.get(field) ?? null,

@@ -5,25 +5,18 @@
 import type { Fleet } from '../../schemas/fleet';
 import { thingKey } from '../../schemas/fleet';
 import type { FleetMistake } from '../../schemas/fleet/mistakes';
-import type { Intended, Published } from './catalog-view';
+import type { Published } from './catalog-view';
 import { intendedCatalog } from './catalog-view';
+import type { Checked } from './references/checked';
 import { connectorMistakes } from './references/connectors';
 import { instanceMistakes } from './references/instances';
 import { subscriptionMistakes } from './references/subscriptions';
-
-/** What every check looks at. */
-export interface Checked {
-  readonly published: Published;
-  readonly intended: Intended;
-  /** A document of that key is in the file, but has mistakes of its own. */
-  isBroken(...key: Parameters<typeof thingKey>): boolean;
-}
 
 export function referenceMistakes(fleet: Fleet, published: Published): FleetMistake[] {
   const checked: Checked = {
     published,
     intended: intendedCatalog(fleet, published),
-    isBroken: (...key) => fleet.broken.has(thingKey(...key)),
+    isBroken: (kind, key) => fleet.broken.has(thingKey(kind, key)),
   };
   return [
     ...fleet.connectors.flatMap((placed) => connectorMistakes(placed, checked)),

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { publishedSha256 } from './temporal-release';
 
 /** How much is known of an executable's origin. */
-export type Verification =
+type Verification =
   /** Its hash is the published one of the release. */
   | 'published-hash'
   /** Nobody published its hash; it is the one noted when it was fetched. */

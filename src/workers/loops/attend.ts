@@ -12,7 +12,7 @@ import type { DeliveryWorkflows } from '../../temporal/delivery-starter';
 
 const BATCH = 50;
 /** A claimed delivery is due again after this, should its workflow not have taken it on. */
-const CLAIM_MS = 15_000;
+const CLAIM_MS = 5_000;
 
 export interface AttendOptions {
   /** Role waybill_operations. */

@@ -7,10 +7,11 @@ import type { VersionRow } from '../../../schemas/catalog-rows';
 import { versionKey, versionRow } from '../catalog-view';
 import type { Published } from '../catalog-view';
 import { differences } from '../differences';
+import type { Checked } from './checked';
 
 export function connectorMistakes(
   placed: Placed<ConnectorDocument>,
-  { published }: { readonly published: Published },
+  { published }: Checked,
 ): FleetMistake[] {
   const row = versionRow(placed.thing, published);
   const before = published.versions.get(versionKey(row));
@@ -43,13 +44,16 @@ function contentMistakes(
   before: VersionRow,
   row: VersionRow,
 ): FleetMistake[] {
-  const contentOf = ({ webhookScheme, retry }: VersionRow) => ({ webhookScheme, retry });
-  const problem =
-    `differs from what version ${thing.version} was published with, which never changes; ` +
-    'give this one a new version';
-  return differences(contentOf(before), contentOf(row)).map(({ field }) =>
-    mistakeAt(place, field.split('.'), problem, 'version_immutable'),
-  );
+  return (['webhookScheme', 'retry'] as const).flatMap((part) => {
+    const fields = differences({ [part]: before[part] }, { [part]: row[part] });
+    if (fields.length === 0) return [];
+    const names = fields.map(({ field }) => field);
+    const problem =
+      `version ${thing.version} was published with another ${names.join(', ')} and never changes; ` +
+      'give this one a new version';
+    const path = names.length === 1 ? names.join('').split('.') : [part];
+    return [mistakeAt(place, path, problem, 'version_immutable')];
+  });
 }
 
 /** Forward only; revoked is the end, and a draft was never in use that could be revoked. */

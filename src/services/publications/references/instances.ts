@@ -4,7 +4,7 @@ import type { InstanceDocument } from '../../../schemas/fleet/documents';
 import type { FleetMistake, Placed } from '../../../schemas/fleet/mistakes';
 import { mistakeAt } from '../../../schemas/fleet/mistakes';
 import { keyOf } from '../catalog-view';
-import type { Checked } from '../references';
+import type { Checked } from './checked';
 
 export function instanceMistakes(
   placed: Placed<InstanceDocument>,

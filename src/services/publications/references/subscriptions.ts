@@ -4,7 +4,7 @@ import type { SubscriptionDocument } from '../../../schemas/fleet/documents';
 import type { FieldPath, FleetMistake, Placed } from '../../../schemas/fleet/mistakes';
 import { mistakeAt } from '../../../schemas/fleet/mistakes';
 import { keyOf, things } from '../catalog-view';
-import type { Checked } from '../references';
+import type { Checked } from './checked';
 
 type PlacedSubscription = Placed<SubscriptionDocument>;
 
@@ -88,7 +88,7 @@ function targetMistakes({ place, thing }: PlacedSubscription, checked: Checked):
 function ingressMistakes({ place, thing }: PlacedSubscription, checked: Checked): FleetMistake[] {
   const before = checked.published.subscriptions.get(keyOf(thing));
   if (thing.ingress === null) {
-    if (before?.ingress == null) return [];
+    if ((before?.ingress ?? null) === null) return [];
     const problem =
       'is published and cannot be taken away by leaving it out; set state: deactivated to close it';
     return [mistakeAt(place, ['ingress'], problem)];

@@ -1,0 +1,60 @@
+/** What a benchmark is, and what it hands back. */
+import type { Environment } from './environment';
+import type { Spread } from './rounds';
+
+export interface Benchmark {
+  /** As on the command line, for example `P17`. */
+  readonly id: string;
+  /** One line for people: what is measured, against what. */
+  readonly what: string;
+  /** Measures; ends what it started, also when it fails. */
+  readonly run: (bench: Bench) => Promise<Figure[]>;
+}
+
+export interface Bench {
+  readonly environment: Environment;
+  /** Interleaved rounds of each contest. */
+  readonly rounds: number;
+  /** Aborted when somebody asks for the end. */
+  readonly signal: AbortSignal;
+  readonly progress: (line: string) => void;
+}
+
+/** What has to hold of a figure. */
+export type Goal =
+  | { readonly of: 'ratio'; readonly atLeast: number }
+  | { readonly of: 'value'; readonly atMost: number };
+
+/** One line of the result; a figure whose ledger does not balance is void. */
+export interface Figure {
+  readonly id: string;
+  readonly what: string;
+  /** Of value and baseline. */
+  readonly unit: string;
+  readonly value: Spread;
+  readonly baseline: Spread;
+  readonly goal: Goal;
+  /** Share of the requests that ended as they should, from 0 to 1. */
+  readonly success: { readonly value: number; readonly baseline: number };
+  /** What does not balance, one sentence each; empty: it balances. */
+  readonly imbalances: readonly string[];
+  /** For people, below the table. */
+  readonly notes: readonly string[];
+}
+
+/** Value through baseline, of the medians. */
+export function ratioOf(figure: Figure): number {
+  return figure.value.median / figure.baseline.median;
+}
+
+/** A void figure meets nothing. */
+export function isMet(figure: Figure): boolean {
+  if (!isBalanced(figure)) return false;
+  return figure.goal.of === 'ratio'
+    ? ratioOf(figure) >= figure.goal.atLeast
+    : figure.value.max <= figure.goal.atMost;
+}
+
+export function isBalanced(figure: Figure): boolean {
+  return figure.imbalances.length === 0;
+}

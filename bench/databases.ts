@@ -1,0 +1,68 @@
+/** Databases of a benchmark: made on the server of the run, dropped at its end. */
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+
+export interface BenchDatabase {
+  /** The administrator's. */
+  readonly url: string;
+  /** Counts by name, from a statement that answers one row of numbers. */
+  counts(text: string): Promise<Readonly<Record<string, number>>>;
+  run(text: string): Promise<void>;
+  drop(): Promise<void>;
+}
+
+/** An empty database on the server that `serverUrl` (an administrator's) names. */
+export async function createDatabase(serverUrl: string): Promise<BenchDatabase> {
+  const name = `waybill_bench_${randomBytes(6).toString('hex')}`;
+  await asAdmin(serverUrl, (client) => client.query(`create database ${name}`));
+  const url = withDatabase(serverUrl, name);
+  const client = new Client({ connectionString: url, application_name: 'waybill-bench' });
+  await client.connect();
+  return {
+    url,
+    counts: async (text) => {
+      const { rows } = await client.query<Record<string, unknown>>(text);
+      const counts = Object.entries(rows[0] ?? {});
+      return Object.fromEntries(counts.map(([key, count]) => [key, Number(count)]));
+    },
+    run: async (text) => {
+      await client.query(text);
+    },
+    drop: async () => {
+      await client.end();
+      await asAdmin(serverUrl, (admin) => admin.query(`drop database ${name} with (force)`));
+    },
+  };
+}
+
+/** What the server promises of a commit, as it says itself. */
+export async function durabilityOf(serverUrl: string): Promise<string> {
+  const settings = ['server_version', 'fsync', 'synchronous_commit', 'full_page_writes'] as const;
+  return await asAdmin(serverUrl, async (client) => {
+    const shown = await client.query<Record<string, string>>(
+      `select ${settings.map((name) => `current_setting('${name}') as ${name}`).join(', ')}`,
+    );
+    const [version = '', ...others] = settings.map((name) => shown.rows[0]?.[name] ?? 'unknown');
+    const told = others.map((setting, at) => `${settings[at + 1] ?? ''}=${setting}`);
+    return `Postgres ${version.split(' ')[0] ?? ''}, ${told.join(', ')}`;
+  });
+}
+
+async function asAdmin<Result>(
+  url: string,
+  work: (client: Client) => Promise<Result>,
+): Promise<Result> {
+  const client = new Client({ connectionString: url, application_name: 'waybill-bench' });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+function withDatabase(serverUrl: string, name: string): string {
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  return url.toString();
+}

@@ -1,0 +1,48 @@
+/**
+ * The books of a run: what was sent, what was answered, what the databases hold. A figure counts
+ * only when all of them agree to the last one.
+ */
+
+export class Books {
+  readonly #imbalances: string[] = [];
+
+  /** Both counts must be equal. */
+  equal(left: string, leftCount: number | undefined, right: string, rightCount: number): void {
+    if (leftCount === rightCount) return;
+    this.#imbalances.push(`${left} ${leftCount ?? 'none'} is not ${right} ${rightCount}`);
+  }
+
+  /** Every request that was sent has one answer. */
+  answers(name: string, answers: Answers): void {
+    const { sent, accepted, duplicates, refused } = answers;
+    this.equal(`${name} sent`, sent, 'answered', accepted + duplicates + refused);
+  }
+
+  /** One sentence for each pair that differs; none: the books balance. */
+  get imbalances(): readonly string[] {
+    return this.#imbalances;
+  }
+}
+
+/** What became of the requests of one side, by its answers. */
+export class Answers {
+  sent = 0;
+  accepted = 0;
+  duplicates = 0;
+  /** Answered, and neither of the above. */
+  refused = 0;
+  readonly latenciesMs: number[] = [];
+
+  /** Notes the answer of one request that was sent `latencyMs` ago. */
+  note(outcome: string, latencyMs: number): void {
+    if (outcome === 'accepted') this.accepted += 1;
+    else if (outcome === 'duplicate') this.duplicates += 1;
+    else this.refused += 1;
+    this.latenciesMs.push(latencyMs);
+  }
+
+  /** Share of the requests that were taken. */
+  get success(): number {
+    return this.sent === 0 ? 0 : (this.accepted + this.duplicates) / this.sent;
+  }
+}

@@ -1,0 +1,118 @@
+/** Child processes of a benchmark: Waybill's own from the build, and the floors beside them. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync, openSync, closeSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { request } from 'undici';
+import { pollUntil } from '../src/workers/embedded/poll';
+
+/** The project, seen from the compiled file. */
+const ROOT = path.join(__dirname, '..', '..');
+const WAYBILL = path.join(ROOT, 'bin', 'waybill.js');
+const STOP_PATIENCE_MS = 30_000;
+const READY_PATIENCE_MS = 60_000;
+
+export type Floor = 'accept' | 'worker';
+
+export interface ProcessOptions {
+  readonly env: Readonly<Record<string, string>>;
+  /** Takes all that it prints: logging costs what it costs in production, a pipe would cost more. */
+  readonly logFile: string;
+}
+
+export interface BenchProcess {
+  /** Asks it to end, and forces it after a while. */
+  stop(): Promise<void>;
+}
+
+/** A Waybill process that answers 200 at `readyUrl`. */
+export async function startWaybill(
+  args: readonly string[],
+  options: ProcessOptions & { readonly readyUrl: string },
+): Promise<BenchProcess> {
+  return await started(spawnWaybill(args, options), args.join(' '), options);
+}
+
+/** Runs a command of the CLI to its end. */
+export async function runWaybill(args: readonly string[], options: ProcessOptions): Promise<void> {
+  const child = spawnWaybill(args, options);
+  const code = await exitOf(child);
+  if (code !== 0) throw failed(`waybill ${args.join(' ')} ended with ${String(code)}`, options);
+}
+
+/** A floor that answers 200 at `readyUrl`. It ends with this process. */
+export async function startFloor(
+  floor: Floor,
+  options: ProcessOptions & { readonly readyUrl: string },
+): Promise<BenchProcess> {
+  const script = path.join(__dirname, 'floors', `${floor}.js`);
+  return await started(spawnNode(script, [], options), `floor ${floor}`, options);
+}
+
+function spawnWaybill(args: readonly string[], options: ProcessOptions): ChildProcess {
+  if (!existsSync(path.join(ROOT, 'dist', 'workflow-bundle.js'))) {
+    throw new Error('there is no build: run `npm run build` first');
+  }
+  return spawnNode(WAYBILL, args, options);
+}
+
+function spawnNode(script: string, args: readonly string[], options: ProcessOptions): ChildProcess {
+  const log = openSync(options.logFile, 'a');
+  try {
+    return spawn(process.execPath, [script, ...args], {
+      cwd: ROOT,
+      env: { ...process.env, ...options.env },
+      // The input is never written to: its end tells a floor that this process is gone.
+      stdio: ['pipe', log, log],
+    });
+  } finally {
+    closeSync(log);
+  }
+}
+
+async function started(
+  child: ChildProcess,
+  name: string,
+  options: ProcessOptions & { readonly readyUrl: string },
+): Promise<BenchProcess> {
+  const exited = exitOf(child);
+  const gone = new AbortController();
+  void exited.then(() => {
+    gone.abort();
+  });
+  const ready = await pollUntil(() => answersOk(options.readyUrl), {
+    timeoutMs: READY_PATIENCE_MS,
+    intervalMs: 50,
+    signal: gone.signal,
+  });
+  const stop = async (): Promise<void> => {
+    const force = setTimeout(() => child.kill('SIGKILL'), STOP_PATIENCE_MS);
+    child.kill('SIGTERM');
+    await exited;
+    clearTimeout(force);
+  };
+  if (ready) return { stop };
+  await stop();
+  throw failed(`${name} did not become ready`, options);
+}
+
+function exitOf(child: ChildProcess): Promise<number | null> {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+}
+
+async function answersOk(url: string): Promise<boolean> {
+  try {
+    const { statusCode, body } = await request(url);
+    await body.dump();
+    return statusCode === 200;
+  } catch {
+    return false;
+  }
+}
+
+function failed(what: string, { logFile }: ProcessOptions): Error {
+  const tail = readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-12);
+  return new Error(`${what}; its last lines:\n  ${tail.join('\n  ')}`);
+}

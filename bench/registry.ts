@@ -1,0 +1,15 @@
+/** All benchmarks, in the order in which they run. */
+import type { Benchmark } from './benchmark';
+import { p17 } from './benchmarks/p17';
+
+export const BENCHMARKS: readonly Benchmark[] = [p17];
+
+/** @throws Error naming what exists, for an id that does not */
+export function chosenBenchmarks(ids: readonly string[]): readonly Benchmark[] {
+  const known = BENCHMARKS.map((benchmark) => benchmark.id);
+  const unknown = ids.filter((id) => !known.includes(id));
+  if (unknown.length > 0) {
+    throw new Error(`no benchmark ${unknown.join(', ')}; there are ${known.join(', ')}`);
+  }
+  return ids.length === 0 ? BENCHMARKS : BENCHMARKS.filter(({ id }) => ids.includes(id));
+}

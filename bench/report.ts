@@ -1,0 +1,88 @@
+/** The results: a table for people, one JSON array for programs. */
+import { renderTable } from '../src/cli/support/table';
+import { isBalanced, isMet, ratioOf, type Figure } from './benchmark';
+import type { Spread } from './rounds';
+
+/** What `--json` prints of a figure. */
+export interface FigureAnswer {
+  readonly id: string;
+  readonly value: number;
+  readonly baseline: number;
+  readonly ratio: number;
+  readonly goal: number;
+  readonly met: boolean;
+  readonly balanced: boolean;
+}
+
+export function answerOf(figure: Figure): FigureAnswer {
+  return {
+    id: figure.id,
+    value: rounded(figure.value.median),
+    baseline: rounded(figure.baseline.median),
+    ratio: rounded(ratioOf(figure)),
+    goal: goalOf(figure),
+    met: isMet(figure),
+    balanced: isBalanced(figure),
+  };
+}
+
+/** One line a figure, then what does not fit in one. */
+export function tableOf(figures: readonly Figure[], width: number): string {
+  const table = renderTable<Figure>(
+    [
+      { title: 'id', value: ({ id }) => id },
+      { title: 'what', value: ({ what, unit }) => `${what}, ${unit}`, wraps: true },
+      { title: 'value', value: ({ value }) => spread(value) },
+      { title: 'baseline', value: ({ baseline }) => spread(baseline) },
+      { title: 'ratio', value: (figure) => number(ratioOf(figure)) },
+      { title: 'goal', value: goalText },
+      { title: 'met', value: (figure) => (isMet(figure) ? 'yes' : 'no') },
+      { title: 'balanced', value: (figure) => (isBalanced(figure) ? 'yes' : 'NO: VOID') },
+      { title: 'success', value: successText },
+    ],
+    figures,
+    width,
+  );
+  return [table, '', ...notesOf(figures)].join('\n');
+}
+
+/** What a reader of the figures must know, and why one of them is void. */
+export function notesOf(figures: readonly Figure[]): string[] {
+  return figures.flatMap(({ id, notes, imbalances }) => [
+    ...notes,
+    ...imbalances.map((imbalance) => `${id} IS VOID: ${imbalance}`),
+  ]);
+}
+
+function goalText(figure: Figure): string {
+  return figure.goal.of === 'ratio'
+    ? `ratio >= ${number(figure.goal.atLeast)}`
+    : `value <= ${number(figure.goal.atMost)}`;
+}
+
+function goalOf({ goal }: Figure): number {
+  return goal.of === 'ratio' ? goal.atLeast : goal.atMost;
+}
+
+function successText({ success }: Figure): string {
+  return `${share(success.value)}, baseline ${share(success.baseline)}`;
+}
+
+/** Never rounded up to a whole: 100 % means all of them. */
+function share(success: number): string {
+  return success === 1 ? '100 %' : `${(Math.floor(success * 10_000) / 100).toFixed(2)} %`;
+}
+
+function spread({ median, min, max }: Spread): string {
+  return `${number(median)} [${number(min)}–${number(max)}]`;
+}
+
+/** Three digits that count. */
+function number(value: number): string {
+  if (Number.isInteger(value)) return String(value);
+  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 1000) / 1000;
+}

@@ -1,0 +1,77 @@
+/** Senders in a closed loop: each has one connection and one request under way, then the next. */
+import { Pool } from 'undici';
+import type { Answers } from './ledger';
+import type { SignedWebhook } from './webhooks';
+
+export const SENDERS = 32;
+
+/** No request of a benchmark takes this long; one that does ends the run. */
+const REQUEST_TIMEOUT_MS = 20_000;
+
+/** An accepted request. */
+export interface Accepted {
+  readonly deliveryId: string;
+}
+
+export class Senders {
+  readonly #pool: Pool;
+  readonly #path: string;
+  readonly #signal: AbortSignal;
+
+  /** @param url of the ingress, on loopback */
+  constructor(url: string, signal: AbortSignal) {
+    const { origin, pathname } = new URL(url);
+    this.#path = pathname;
+    this.#signal = signal;
+    this.#pool = new Pool(origin, {
+      connections: SENDERS,
+      pipelining: 1,
+      headersTimeout: REQUEST_TIMEOUT_MS,
+      bodyTimeout: REQUEST_TIMEOUT_MS,
+    });
+  }
+
+  /**
+   * Sends all of them, `SENDERS` at a time; a sender goes on to its next request when `then` of the
+   * last one has settled. Answers the milliseconds from the first request to the end of the last.
+   */
+  async send(
+    webhooks: readonly SignedWebhook[],
+    answers: Answers,
+    then: (accepted: Accepted) => Promise<void> = () => Promise.resolve(),
+  ): Promise<number> {
+    const waiting = webhooks.values();
+    const started = performance.now();
+    await Promise.all(
+      Array.from({ length: SENDERS }, async () => {
+        for (const webhook of waiting) {
+          this.#signal.throwIfAborted();
+          const accepted = await this.#one(webhook, answers);
+          if (accepted !== null) await then(accepted);
+        }
+      }),
+    );
+    return performance.now() - started;
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.destroy();
+  }
+
+  async #one(webhook: SignedWebhook, answers: Answers): Promise<Accepted | null> {
+    answers.sent += 1;
+    const started = performance.now();
+    const { statusCode, body } = await this.#pool.request({
+      method: 'POST',
+      path: this.#path,
+      headers: webhook.headers,
+      body: webhook.body,
+    });
+    const answer = (await body.json()) as { outcome?: unknown; deliveryId?: unknown };
+    const { outcome, deliveryId } = answer;
+    const taken = statusCode === 202 && typeof outcome === 'string';
+    answers.note(taken ? outcome : `status ${statusCode}`, performance.now() - started);
+    if (!taken || outcome !== 'accepted' || typeof deliveryId !== 'string') return null;
+    return { deliveryId };
+  }
+}

@@ -1,0 +1,509 @@
+-- The schema that migrations/ builds, for reading; generated, do not edit.
+-- Once a migration has changed it: UPDATE_SNAPSHOT=1 npx jest test/db/schema-snapshot
+
+schema waybill
+  grant usage to waybill_control
+  grant usage to waybill_data
+  grant usage to waybill_lifecycle
+  grant usage to waybill_observer
+  grant usage to waybill_operations
+
+table artifacts
+  tenant_id text not null
+  sha256 bytea not null
+  content bytea not null
+  created_at timestamp with time zone not null default clock_timestamp()
+  constraint artifacts_pkey PRIMARY KEY (tenant_id, sha256)
+  constraint artifacts_sha256_check CHECK ((length(sha256) = 32))
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  grant insert, select to waybill_data
+  grant select to waybill_observer
+
+table audit_log
+  audit_id bigint not null generated always as identity
+  tenant_id text
+  at timestamp with time zone not null default clock_timestamp()
+  actor text not null
+  action text not null
+  subject text not null
+  detail jsonb not null default '{}'::jsonb
+  constraint audit_log_pkey PRIMARY KEY (audit_id)
+  CREATE INDEX audit_log_by_subject ON waybill.audit_log USING btree (tenant_id, subject, audit_id)
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  policy publication for all to waybill_control using true
+  grant insert to waybill_control
+  grant insert, select to waybill_data
+  grant select to waybill_observer
+
+table catalog_revision
+  only_row boolean not null default true
+  revision bigint not null
+  published_at timestamp with time zone not null default clock_timestamp()
+  constraint catalog_revision_pkey PRIMARY KEY (only_row)
+  constraint catalog_revision_only_row_check CHECK (only_row)
+  constraint catalog_revision_revision_check CHECK ((revision >= 0))
+  grant insert, select, update to waybill_control
+  grant select to waybill_data
+  grant select to waybill_observer
+  grant select to waybill_operations
+
+table connector_versions
+  connector_id text not null
+  version text not null
+  status text not null
+  webhook_scheme jsonb
+  retry_profile jsonb
+  content_digest text not null
+  event_seq integer not null default 0
+  constraint connector_versions_pkey PRIMARY KEY (connector_id, version)
+  constraint connector_versions_connector_id_fkey FOREIGN KEY (connector_id) REFERENCES waybill.connectors(connector_id)
+  constraint connector_versions_content_digest_check CHECK ((content_digest ~ '^[0-9a-f]{64}$'::text))
+  constraint connector_versions_status_check CHECK ((status = ANY (ARRAY['draft'::text, 'certified'::text, 'active'::text, 'deprecated'::text, 'revoked'::text])))
+  row level security
+  policy across_tenants for all to waybill_control, waybill_operations using true
+  policy with_its_connector for all to waybill_data, waybill_observer using (EXISTS ( SELECT FROM waybill.connectors c WHERE (c.connector_id = connector_versions.connector_id)))
+  grant insert, select, update to waybill_control
+  grant select to waybill_data
+  grant select to waybill_observer
+  grant select to waybill_operations
+
+table connectors
+  connector_id text not null
+  owner_tenant_id text
+  name text not null
+  provider text not null
+  enabled boolean not null default true
+  constraint connectors_pkey PRIMARY KEY (connector_id)
+  row level security
+  policy across_tenants for all to waybill_control, waybill_operations using true
+  policy platform_or_own for all to waybill_data, waybill_observer using ((owner_tenant_id IS NULL) OR (owner_tenant_id = waybill.current_tenant()))
+  grant insert, select, update to waybill_control
+  grant select to waybill_data
+  grant select to waybill_observer
+  grant select to waybill_operations
+
+table dedup_keys
+  tenant_id text not null
+  subscription_id text not null
+  dedup_key text not null
+  delivery_id uuid not null
+  payload_sha256 bytea not null
+  expires_at timestamp with time zone not null
+  constraint dedup_keys_pkey PRIMARY KEY (tenant_id, subscription_id, dedup_key)
+  constraint dedup_keys_dedup_key_check CHECK (((length(dedup_key) >= 1) AND (length(dedup_key) <= 512)))
+  CREATE INDEX dedup_keys_expired ON waybill.dedup_keys USING btree (expires_at)
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  grant insert, select, update to waybill_data
+  grant delete, select, update to waybill_operations
+
+table deliveries
+  tenant_id text not null
+  delivery_id uuid not null
+  direction text not null
+  connector_id text not null
+  instance_id text not null
+  subscription_id text
+  external_id text
+  event_type text not null
+  dedup_key text
+  state text not null
+  version integer not null default 1
+  payload_sha256 bytea not null
+  payload_bytes integer not null
+  content_type text
+  kept_headers jsonb not null default '[]'::jsonb
+  evidence jsonb not null default '{}'::jsonb
+  duplicate_of uuid
+  conflict boolean not null default false
+  reason text
+  detail text
+  attempts integer not null default 0
+  series integer not null default 1
+  series_attempts integer not null default 0
+  series_started_at timestamp with time zone
+  next_attempt_at timestamp with time zone
+  waiting_since timestamp with time zone
+  attend_at timestamp with time zone
+  receipt_seq integer not null default 0
+  receipt_digest text
+  event_seq integer not null default 0
+  received_at timestamp with time zone not null default clock_timestamp()
+  settled_at timestamp with time zone
+  constraint deliveries_pkey PRIMARY KEY (tenant_id, delivery_id)
+  constraint deliveries_attempts_check CHECK ((attempts >= 0))
+  constraint deliveries_attended CHECK (((attend_at IS NOT NULL) = (state = ANY (ARRAY['Received'::text, 'Verified'::text, 'Dispatched'::text, 'Replayed'::text]))))
+  constraint deliveries_direction_check CHECK ((direction = ANY (ARRAY['inbound'::text, 'outbound'::text])))
+  constraint deliveries_duplicate CHECK (((duplicate_of IS NOT NULL) = (state = 'Deduplicated'::text)))
+  constraint deliveries_keyed CHECK (((dedup_key IS NULL) = (state = 'Rejected'::text)))
+  constraint deliveries_payload_bytes_check CHECK ((payload_bytes >= 0))
+  constraint deliveries_payload_sha256_check CHECK ((length(payload_sha256) = 32))
+  constraint deliveries_series_attempts_check CHECK ((series_attempts >= 0))
+  constraint deliveries_series_check CHECK ((series >= 1))
+  constraint deliveries_settled CHECK (((settled_at IS NOT NULL) = (state = ANY (ARRAY['Rejected'::text, 'Deduplicated'::text, 'Acknowledged'::text, 'Failed'::text]))))
+  constraint deliveries_state_check CHECK ((state = ANY (ARRAY['Received'::text, 'Verified'::text, 'Rejected'::text, 'Deduplicated'::text, 'Dispatched'::text, 'Acknowledged'::text, 'Failed'::text, 'Replayed'::text])))
+  with (fillfactor=80)
+  CREATE INDEX deliveries_by_external_id ON waybill.deliveries USING btree (tenant_id, external_id)
+  CREATE INDEX deliveries_by_time ON waybill.deliveries USING btree (tenant_id, received_at DESC, delivery_id DESC)
+  CREATE INDEX deliveries_for_people ON waybill.deliveries USING btree (tenant_id, state, received_at DESC, delivery_id DESC) WHERE (state = ANY (ARRAY['Failed'::text, 'Rejected'::text]))
+  CREATE INDEX deliveries_to_attend ON waybill.deliveries USING btree (attend_at) WHERE (attend_at IS NOT NULL)
+  CREATE TRIGGER deliveries_birth BEFORE INSERT ON waybill.deliveries FOR EACH ROW WHEN ((new.state <> ALL (ARRAY['Received'::text, 'Rejected'::text, 'Deduplicated'::text]))) EXECUTE FUNCTION waybill.guard_delivery_state()
+  CREATE TRIGGER deliveries_transition BEFORE UPDATE OF state ON waybill.deliveries FOR EACH ROW WHEN ((old.state IS DISTINCT FROM new.state)) EXECUTE FUNCTION waybill.guard_delivery_state()
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  grant insert, select, update to waybill_data
+  grant select to waybill_observer
+  grant select, update to waybill_operations
+
+table delivery_attempts
+  tenant_id text not null
+  delivery_id uuid not null
+  attempt_no integer not null
+  series integer not null
+  owner text not null
+  target_id text not null
+  opened_at timestamp with time zone not null default clock_timestamp()
+  deadline_at timestamp with time zone not null
+  closed_at timestamp with time zone
+  outcome text
+  reason text
+  detail text
+  status integer
+  duration_ms integer
+  answer_sha256 text
+  answer_head text
+  late_evidence jsonb
+  constraint delivery_attempts_pkey PRIMARY KEY (tenant_id, delivery_id, attempt_no)
+  constraint delivery_attempts_attempt_no_check CHECK ((attempt_no >= 1))
+  constraint delivery_attempts_closed CHECK (((closed_at IS NULL) = (outcome IS NULL)))
+  constraint delivery_attempts_outcome_check CHECK ((outcome = ANY (ARRAY['acknowledged'::text, 'refused'::text, 'not_sent'::text, 'unknown'::text])))
+  constraint delivery_attempts_tenant_id_delivery_id_fkey FOREIGN KEY (tenant_id, delivery_id) REFERENCES waybill.deliveries(tenant_id, delivery_id)
+  CREATE UNIQUE INDEX delivery_attempts_one_open ON waybill.delivery_attempts USING btree (tenant_id, delivery_id) WHERE (closed_at IS NULL)
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  grant insert, select, update to waybill_data
+  grant select to waybill_observer
+  grant select to waybill_operations
+
+table event_sinks
+  tenant_id text not null
+  sink_id text not null
+  url text not null
+  topics text[] not null
+  enabled boolean not null default true
+  constraint event_sinks_pkey PRIMARY KEY (tenant_id, sink_id)
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  policy publication for all to waybill_control using true
+  grant select to waybill_observer
+
+table figures_reporter
+  only_row boolean not null default true
+  reporter text
+  lease_ends_at timestamp with time zone
+  constraint figures_reporter_pkey PRIMARY KEY (only_row)
+  constraint figures_reporter_check CHECK (((reporter IS NULL) = (lease_ends_at IS NULL)))
+  constraint figures_reporter_only_row_check CHECK (only_row)
+  grant select, update to waybill_operations
+
+table idempotency_keys
+  tenant_id text not null
+  principal text not null
+  route text not null
+  idempotency_key text not null
+  request_sha256 bytea not null
+  answer_status integer
+  answer jsonb
+  created_at timestamp with time zone not null default clock_timestamp()
+  expires_at timestamp with time zone not null
+  constraint idempotency_keys_pkey PRIMARY KEY (tenant_id, principal, route, idempotency_key)
+  constraint idempotency_keys_check CHECK (((answer_status IS NULL) = (answer IS NULL)))
+  constraint idempotency_keys_idempotency_key_check CHECK (((length(idempotency_key) >= 1) AND (length(idempotency_key) <= 255)))
+  constraint idempotency_keys_request_sha256_check CHECK ((length(request_sha256) = 32))
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  grant insert, select, update to waybill_data
+
+table ingresses
+  ingress_ref text not null
+  tenant_id text not null
+  subscription_id text not null
+  secrets jsonb not null
+  body_limit_bytes integer not null
+  constraint ingresses_pkey PRIMARY KEY (ingress_ref)
+  constraint ingresses_body_limit_bytes_check CHECK (((body_limit_bytes >= 1) AND (body_limit_bytes <= 26214400)))
+  constraint ingresses_tenant_id_subscription_id_fkey FOREIGN KEY (tenant_id, subscription_id) REFERENCES waybill.subscriptions(tenant_id, subscription_id)
+  constraint ingresses_tenant_id_subscription_id_key UNIQUE (tenant_id, subscription_id)
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  policy publication for all to waybill_control using true
+  grant insert, select, update to waybill_control
+
+table instances
+  tenant_id text not null
+  instance_id text not null
+  connector_id text not null
+  version text not null
+  status text not null
+  grants text[] not null
+  constraint instances_pkey PRIMARY KEY (tenant_id, instance_id)
+  constraint instances_connector_id_version_fkey FOREIGN KEY (connector_id, version) REFERENCES waybill.connector_versions(connector_id, version)
+  constraint instances_grants_check CHECK ((grants <@ ARRAY['source'::text, 'tool'::text]))
+  constraint instances_status_check CHECK ((status = ANY (ARRAY['enabled'::text, 'disabled'::text, 'revoked'::text])))
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  policy publication for all to waybill_control using true
+  grant insert, select, update to waybill_control
+  grant select to waybill_data
+  grant select to waybill_observer
+  grant select to waybill_operations
+
+table outbox_events
+  tenant_id text not null
+  aggregate text not null
+  aggregate_seq integer not null
+  "position" bigint not null generated always as identity
+  transaction_id xid8 not null default pg_current_xact_id()
+  topic text not null
+  payload jsonb not null
+  occurred_at timestamp with time zone not null default clock_timestamp()
+  constraint outbox_events_pkey PRIMARY KEY (tenant_id, aggregate, aggregate_seq)
+  constraint outbox_events_aggregate_seq_check CHECK ((aggregate_seq >= 1))
+  CREATE UNIQUE INDEX outbox_events_position ON waybill.outbox_events USING btree ("position")
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  policy publication for all to waybill_control using true
+  grant insert to waybill_control
+  grant insert, select to waybill_data
+  grant select to waybill_observer
+
+table receipt_checkpoints
+  tenant_id text not null
+  checkpoint_no integer not null
+  merkle_root text not null
+  jws text not null
+  created_at timestamp with time zone not null default clock_timestamp()
+  constraint receipt_checkpoints_pkey PRIMARY KEY (tenant_id, checkpoint_no)
+  constraint receipt_checkpoints_checkpoint_no_check CHECK ((checkpoint_no >= 1))
+  constraint receipt_checkpoints_merkle_root_check CHECK ((merkle_root ~ '^[0-9a-f]{64}$'::text))
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  grant select to waybill_observer
+
+table receipts
+  tenant_id text not null
+  subject text not null
+  seq integer not null
+  kind text not null
+  jws text not null
+  digest text not null
+  previous_digest text
+  created_at timestamp with time zone not null default clock_timestamp()
+  constraint receipts_pkey PRIMARY KEY (tenant_id, subject, seq)
+  constraint receipts_check CHECK (((seq = 1) = (previous_digest IS NULL)))
+  constraint receipts_digest_check CHECK ((digest ~ '^[0-9a-f]{64}$'::text))
+  constraint receipts_previous_digest_check CHECK ((previous_digest ~ '^[0-9a-f]{64}$'::text))
+  constraint receipts_seq_check CHECK ((seq >= 1))
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  grant insert, select to waybill_data
+  grant select to waybill_observer
+
+table rejected_payloads
+  tenant_id text not null
+  delivery_id uuid not null
+  content bytea not null
+  expires_at timestamp with time zone not null
+  constraint rejected_payloads_pkey PRIMARY KEY (tenant_id, delivery_id)
+  constraint rejected_payloads_tenant_id_delivery_id_fkey FOREIGN KEY (tenant_id, delivery_id) REFERENCES waybill.deliveries(tenant_id, delivery_id)
+  CREATE INDEX rejected_payloads_expired ON waybill.rejected_payloads USING btree (expires_at)
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  grant insert, select to waybill_data
+  grant delete, select, update to waybill_operations
+
+table replay_items
+  tenant_id text not null
+  job_id uuid not null
+  delivery_id uuid not null
+  planned_version integer not null
+  outcome text
+  skipped_why text
+  constraint replay_items_pkey PRIMARY KEY (tenant_id, job_id, delivery_id)
+  constraint replay_items_check CHECK (((outcome = 'skipped'::text) OR (skipped_why IS NULL)))
+  constraint replay_items_outcome_check CHECK ((outcome = ANY (ARRAY['replayed'::text, 'skipped'::text])))
+  constraint replay_items_tenant_id_job_id_fkey FOREIGN KEY (tenant_id, job_id) REFERENCES waybill.replay_jobs(tenant_id, job_id)
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  grant insert, select, update to waybill_data
+  grant select to waybill_observer
+
+table replay_jobs
+  tenant_id text not null
+  job_id uuid not null
+  state text not null
+  filter jsonb not null
+  requested_by text not null
+  reason text not null
+  created_at timestamp with time zone not null default clock_timestamp()
+  finished_at timestamp with time zone
+  constraint replay_jobs_pkey PRIMARY KEY (tenant_id, job_id)
+  constraint replay_jobs_check CHECK (((finished_at IS NOT NULL) = (state = ANY (ARRAY['cancelled'::text, 'finished'::text]))))
+  constraint replay_jobs_state_check CHECK ((state = ANY (ARRAY['planned'::text, 'running'::text, 'paused'::text, 'cancelled'::text, 'finished'::text])))
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  grant insert, select, update to waybill_data
+  grant select to waybill_observer
+
+table schema_version
+  version bigint not null
+  name text not null
+  md5 text not null
+  run_at timestamp with time zone not null
+  constraint schema_version_pkey PRIMARY KEY (version)
+  grant select to waybill_control
+  grant select to waybill_data
+  grant select to waybill_lifecycle
+  grant select to waybill_observer
+  grant select to waybill_operations
+
+table settings
+  only_row boolean not null default true
+  replay_window_minutes integer not null default 60
+  default_retry jsonb not null
+  rejected_bytes_minutes integer not null default 60
+  failed_wait_minutes integer not null default 10080
+  constraint settings_pkey PRIMARY KEY (only_row)
+  constraint settings_failed_wait_minutes_check CHECK (((failed_wait_minutes >= 1) AND (failed_wait_minutes <= 43200)))
+  constraint settings_only_row_check CHECK (only_row)
+  constraint settings_rejected_bytes_minutes_check CHECK (((rejected_bytes_minutes >= 1) AND (rejected_bytes_minutes <= 10080)))
+  constraint settings_replay_window_minutes_check CHECK (((replay_window_minutes >= 1) AND (replay_window_minutes <= 43200)))
+  grant insert, select, update to waybill_control
+  grant select to waybill_data
+  grant select to waybill_observer
+  grant select to waybill_operations
+
+table subscriptions
+  tenant_id text not null
+  subscription_id text not null
+  instance_id text not null
+  target_id text not null
+  event_types text[] not null
+  retry_profile jsonb
+  state text not null
+  pause_reason text
+  last_delivery_at timestamp with time zone
+  event_seq integer not null default 0
+  constraint subscriptions_pkey PRIMARY KEY (tenant_id, subscription_id)
+  constraint subscriptions_check CHECK (((state = 'paused'::text) OR (pause_reason IS NULL)))
+  constraint subscriptions_event_types_check CHECK ((cardinality(event_types) >= 1))
+  constraint subscriptions_state_check CHECK ((state = ANY (ARRAY['active'::text, 'paused'::text, 'deactivated'::text])))
+  constraint subscriptions_tenant_id_instance_id_fkey FOREIGN KEY (tenant_id, instance_id) REFERENCES waybill.instances(tenant_id, instance_id)
+  constraint subscriptions_tenant_id_target_id_fkey FOREIGN KEY (tenant_id, target_id) REFERENCES waybill.targets(tenant_id, target_id)
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  policy publication for all to waybill_control using true
+  grant insert, select, update to waybill_control
+  grant select to waybill_data
+  grant select to waybill_observer
+  grant select to waybill_operations
+  grant update (state, pause_reason, last_delivery_at) to waybill_data
+
+table targets
+  tenant_id text not null
+  target_id text not null
+  kind text not null
+  config jsonb not null
+  constraint targets_pkey PRIMARY KEY (tenant_id, target_id)
+  constraint targets_kind_check CHECK ((kind = 'http'::text))
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  policy publication for all to waybill_control using true
+  grant insert, select, update to waybill_control
+  grant select to waybill_data
+  grant select to waybill_observer
+  grant select to waybill_operations
+
+function append_receipt(d waybill.deliveries, p_receipt jsonb) returns void, sql, volatile
+  grant execute to waybill_data
+
+function chain_moved(d waybill.deliveries, p_receipt jsonb) returns boolean, sql, immutable
+  grant execute to waybill_data
+
+function claim_unattended(p_limit integer, p_push_ms integer) returns TABLE(tenant_id text, delivery_id uuid, state text, connector_id text, event_type text, subscription_id text), sql, volatile
+  grant execute to waybill_operations
+
+function close_attempt(p_tenant text, p_delivery uuid, p_attempt integer, p_close jsonb, p_receipt jsonb) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function current_tenant() returns text, sql, stable
+  grant execute to public
+
+function delivery_facts(d waybill.deliveries) returns jsonb, sql, volatile
+  grant execute to waybill_data
+
+function delivery_may_follow(p_from text, p_to text) returns boolean, sql, immutable
+  grant execute to waybill_data
+  grant execute to waybill_operations
+
+function dispatch_chain(d waybill.deliveries) returns jsonb, sql, stable
+  grant execute to waybill_data
+
+function emit_delivery_event(d waybill.deliveries, p_event_seq integer, p_topic text, p_payload jsonb) returns void, sql, volatile
+  grant execute to waybill_data
+
+function fail_delivery(p_tenant text, p_delivery uuid, p_reason text, p_detail text, p_receipt jsonb) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function find_ingress(p_ingress_ref text) returns jsonb, sql, stable, security definer
+  grant execute to waybill_data
+
+function forget_expired(p_limit integer) returns jsonb, plpgsql, volatile
+  grant execute to waybill_operations
+
+function guard_delivery_state() returns trigger, plpgsql, volatile
+  grant execute to waybill_data
+  grant execute to waybill_operations
+
+function ingest_delivery(p_tenant text, p_delivery uuid, p_subscription text, p_fields jsonb, p_payload bytea, p_attend_after_ms integer) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function keep_artifact(p_tenant text, p_sha256 bytea, p_content bytea) returns void, sql, volatile
+  grant execute to waybill_data
+
+function ms_until(p_at timestamp with time zone) returns bigint, sql, volatile
+  grant execute to waybill_data
+
+function open_attempt(p_tenant text, p_delivery uuid, p_owner text) returns TABLE(answer text, info jsonb, payload bytea), plpgsql, volatile
+  grant execute to waybill_data
+
+function read_delivery_facts(p_tenant text, p_delivery uuid) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function replay_delivery(p_tenant text, p_delivery uuid, p_replayed_by text, p_reason text, p_receipt jsonb) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function settle_delivery(d waybill.deliveries, p_state text, p_reason text, p_detail text, p_receipt jsonb) returns void, plpgsql, volatile
+  grant execute to waybill_data
+
+function store_rejected(p_tenant text, p_delivery uuid, p_subscription text, p_payload bytea, p_fields jsonb) returns void, plpgsql, volatile
+  grant execute to waybill_data

@@ -1,0 +1,54 @@
+/** `waybill api`: the HTTP server. */
+import { InvalidArgumentError, type Command } from 'commander';
+import { surroundings } from './support/environment';
+import { runUntilAsked } from './support/long-running';
+
+const PARTS = ['api', 'ingress'] as const;
+type Part = (typeof PARTS)[number];
+
+export function addApi(program: Command): void {
+  program
+    .command('api')
+    .description('Serve the API and the ingress over HTTP until SIGTERM or Ctrl-C.')
+    .option(
+      '--serve <parts>',
+      'which parts to serve, separated by commas: api, ingress',
+      parseParts,
+      [...PARTS],
+    )
+    .addHelpText(
+      'after',
+      '\nListens on WAYBILL_HOST and WAYBILL_PORT (127.0.0.1:7380).\n' +
+        '\nExample: receive webhooks only, behind a balancer of its own\n' +
+        '  $ waybill api --serve ingress\n',
+    )
+    .action(serve);
+}
+
+function parseParts(text: string): Part[] {
+  const names = text.split(',').map((name) => name.trim());
+  const parts = PARTS.filter((part) => names.includes(part));
+  if (parts.length !== new Set(names).size) {
+    throw new InvalidArgumentError(`It takes ${PARTS.join(' and ')}.`);
+  }
+  return parts;
+}
+
+async function serve({ serve: parts }: { readonly serve: readonly Part[] }): Promise<void> {
+  const { config } = surroundings();
+  const { createLogger } = await import('../workers/logging.js');
+  const { startApi } = await import('../workers/api-process.js');
+  const log = createLogger(config.logLevel, 'waybill-api');
+  await runUntilAsked(async () => {
+    const served = { api: parts.includes('api'), ingress: parts.includes('ingress') };
+    const api = await startApi(config, { serve: served }, log);
+    return {
+      // A server breaks at its start or not at all.
+      broken: new Promise<never>(() => undefined),
+      stop: async () => {
+        log.info('stopping');
+        await api.stop();
+      },
+    };
+  });
+}

@@ -1,0 +1,30 @@
+/** `waybill migrate`: brings the database schema up to date. */
+import type { Command } from 'commander';
+import { migrate } from '../db/migrations';
+import { requireAdminUrl } from '../workers/databases';
+import { surroundings } from './support/environment';
+import { printJson, printLine } from './support/output';
+
+export function addMigrate(program: Command): void {
+  program
+    .command('migrate')
+    .description('Bring the database schema up to date; all of it or nothing.')
+    .option('--json', 'answer as JSON')
+    .addHelpText(
+      'after',
+      '\nNeeds DATABASE_URL of a user that may create roles and a schema.\n' +
+        '\nExample:\n  $ DATABASE_URL=postgres://postgres@localhost/waybill waybill migrate\n',
+    )
+    .action(runMigrate);
+}
+
+async function runMigrate({ json }: { readonly json?: true }): Promise<void> {
+  const { config } = surroundings();
+  const applied = await migrate(requireAdminUrl(config));
+  if (json) {
+    printJson({ applied });
+    return;
+  }
+  for (const { version, name } of applied) printLine(`applied ${version} ${name}`);
+  if (applied.length === 0) printLine('nothing to do: the schema is up to date');
+}

@@ -1,0 +1,100 @@
+/** The command line as a whole: every command, and how mistakes in calling one are told. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { Command, CommanderError } from 'commander';
+import { z } from 'zod';
+import { addApi } from './api';
+import { addApply } from './apply';
+import { addDeliveries } from './deliveries';
+import { addDemoReceiver } from './demo-receiver';
+import { addMigrate } from './migrate';
+import { addReceipt } from './receipt';
+import { failureLine } from './support/failures';
+import { addUp } from './up';
+import { addWorker } from './worker';
+
+const USAGE_EXIT = 2;
+const FAILURE_EXIT = 1;
+
+/**
+ * Runs one command line; answers its exit code: 0 done, 1 failed, 2 called in a wrong way. A failure
+ * is one line on standard error, with its code where it has one.
+ */
+export async function run(args: readonly string[]): Promise<number> {
+  const program = buildProgram();
+  try {
+    if (args.length === 0) program.outputHelp();
+    else await program.parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      if (error.exitCode === 0) return 0;
+      fail(usageLine(error, program, args));
+      return USAGE_EXIT;
+    }
+    fail(failureLine(error));
+    if (process.env['WAYBILL_LOG_LEVEL'] === 'debug' && error instanceof Error) {
+      process.stderr.write(`${error.stack ?? ''}\n`);
+    }
+    return FAILURE_EXIT;
+  }
+}
+
+function buildProgram(): Command {
+  const program = new Command('waybill')
+    .description('A durable router for side effects on Temporal and Postgres.')
+    .version(ownVersion(), '--version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand(false)
+    .exitOverride()
+    // Failures are told in one place and in one form.
+    .configureOutput({ writeErr: () => undefined });
+  addUp(program);
+  addApi(program);
+  addWorker(program);
+  addMigrate(program);
+  addApply(program);
+  addDeliveries(program);
+  addReceipt(program);
+  addDemoReceiver(program);
+  program.addHelpText('after', '\nBring everything up on this machine:\n  $ waybill up --story\n');
+  return program;
+}
+
+function usageLine(error: CommanderError, program: Command, args: readonly string[]): string {
+  const asked = innermost(program, args);
+  const help = `see \`${pathOf(asked)} --help\``;
+  if (error.code === 'commander.help') {
+    const names = asked.commands.map((command) => command.name()).join(', ');
+    return `waybill: name a command of \`${pathOf(asked)}\` (${names}); ${help}`;
+  }
+  const message = error.message.replace(/^error: /, '').replace(/\.$/, '').replaceAll(/\s*\n\s*/g, ' ');
+  return `waybill: ${message}; ${help}`;
+}
+
+/** The command that the arguments lead to, as far as they name known ones. */
+function innermost(program: Command, args: readonly string[]): Command {
+  let current = program;
+  for (const arg of args) {
+    const next = current.commands.find((command) => command.name() === arg);
+    if (next === undefined) break;
+    current = next;
+  }
+  return current;
+}
+
+function pathOf(command: Command): string {
+  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
+}
+
+function fail(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+function ownVersion(): string {
+  const file = path.join(__dirname, '..', '..', 'package.json');
+  const { version } = z
+    .object({ version: z.string() })
+    .parse(JSON.parse(readFileSync(file, 'utf8')));
+  return version;
+}

@@ -1,0 +1,91 @@
+/** One delivery as a page for people. */
+import type { DeliveryHistory } from '../../schemas/api-deliveries';
+import { renderTable, type Column } from './table';
+import { waitsFor } from './waiting';
+
+type Attempt = DeliveryHistory['attemptHistory'][number];
+type Receipt = DeliveryHistory['receipts'][number];
+type Replay = DeliveryHistory['replays'][number];
+
+/** @param width columns of the terminal; infinite where a program reads */
+export function deliveryPage(delivery: DeliveryHistory, width: number): string {
+  const sections = [
+    facts([
+      ['delivery', delivery.deliveryId],
+      ['state', stateText(delivery)],
+      ['waits for', waitsFor(delivery)],
+      ['event', `${delivery.eventType} (${delivery.direction})`],
+      ['connector', `${delivery.connectorId}, instance ${delivery.instanceId}`],
+      ['subscription', delivery.subscriptionId ?? '-'],
+      ["vendor's id", delivery.externalId ?? '-'],
+      ['received', delivery.receivedAt],
+      ['settled', delivery.settledAt ?? '-'],
+      ['payload', payloadText(delivery)],
+      ['repeats', repeatText(delivery)],
+      ['Temporal', delivery.workflowUrl ?? delivery.workflowId ?? 'no workflow: never dispatched'],
+    ]),
+    titled('evidence', facts(Object.entries(delivery.evidence).map(([k, v]) => [k, plain(v)]))),
+    titled('attempts', table(ATTEMPTS, delivery.attemptHistory, width)),
+    titled('replays', table(REPLAYS, delivery.replays, width)),
+    titled('receipts', table(RECEIPTS, delivery.receipts, width)),
+  ];
+  return sections.filter((section) => section !== '').join('\n\n');
+}
+
+const ATTEMPTS: readonly Column<Attempt>[] = [
+  { title: 'no', value: (row) => String(row.attempt) },
+  { title: 'series', value: (row) => String(row.series), optional: 3 },
+  { title: 'opened', value: (row) => row.openedAt, optional: 1 },
+  { title: 'took', value: (row) => (row.durationMs === null ? '-' : `${row.durationMs} ms`) },
+  { title: 'outcome', value: (row) => row.outcome ?? 'open' },
+  { title: 'target', value: (row) => row.targetId, optional: 2 },
+  { title: 'detail', value: (row) => row.detail ?? row.reason ?? '', wraps: true },
+];
+
+const REPLAYS: readonly Column<Replay>[] = [
+  { title: 'at', value: (row) => row.replayedAt },
+  { title: 'by', value: (row) => row.replayedBy },
+  { title: 'series', value: (row) => String(row.series) },
+  { title: 'reason', value: (row) => row.reason, wraps: true },
+];
+
+const RECEIPTS: readonly Column<Receipt>[] = [
+  { title: 'seq', value: (row) => String(row.seq) },
+  { title: 'kind', value: (row) => row.kind },
+  { title: 'at', value: (row) => row.createdAt },
+  { title: 'digest', value: (row) => row.digest.slice(0, 16) },
+];
+
+function stateText({ state, attempts, series }: DeliveryHistory): string {
+  if (attempts === 0) return state;
+  const tries = attempts === 1 ? '1 attempt' : `${attempts} attempts`;
+  return series === 1 ? `${state} after ${tries}` : `${state} after ${tries}, series ${series}`;
+}
+
+function payloadText({ payloadBytes, contentType, payloadSha256 }: DeliveryHistory): string {
+  return `${payloadBytes} bytes, ${contentType ?? 'no content type'}, sha256 ${payloadSha256.slice(0, 16)}`;
+}
+
+/** Empty for what repeats nothing: such a line is left out. */
+function repeatText({ duplicateOf, conflict }: DeliveryHistory): string {
+  if (duplicateOf === null) return '';
+  return conflict ? `${duplicateOf}, with other bytes: a person should look` : duplicateOf;
+}
+
+function facts(pairs: readonly (readonly [string, string])[]): string {
+  const shown = pairs.filter(([, value]) => value !== '');
+  const widest = Math.max(0, ...shown.map(([name]) => name.length));
+  return shown.map(([name, value]) => `${name.padEnd(widest)}  ${value}`).join('\n');
+}
+
+function titled(title: string, body: string): string {
+  return body === '' ? '' : `${title.toUpperCase()}\n${body.replaceAll(/^/gm, '  ')}`;
+}
+
+function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], width: number): string {
+  return rows.length === 0 ? '' : renderTable(columns, rows, width - 2);
+}
+
+function plain(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

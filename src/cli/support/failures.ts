@@ -1,0 +1,38 @@
+/** Failures as one line for people. */
+import { WaybillError } from '../../domain/errors';
+
+/** Something that only the command line can come to, with a code of its own. */
+export class CommandFailure extends Error {
+  readonly code: 'usage' | 'story_failed' | 'interrupted';
+
+  constructor(code: CommandFailure['code'], message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** `waybill: <message> (<code>)`, never more than one line. */
+export function failureLine(error: unknown): string {
+  return `waybill: ${oneLine(messageOf(error))} (${codeOf(error)})`;
+}
+
+/** Several lines as one: what follows a colon is its list. */
+export function oneLine(text: string): string {
+  return text
+    .trim()
+    .replaceAll(/:\s*\n\s*/g, ': ')
+    .replaceAll(/([.;,])\s*\n\s*/g, '$1 ')
+    .replaceAll(/\s*\n\s*/g, '; ');
+}
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  // Several addresses tried at once: the error itself has no message.
+  if (error.message === '' && error instanceof AggregateError) return messageOf(error.errors[0]);
+  return error.message;
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof WaybillError || error instanceof CommandFailure) return error.code;
+  return 'internal';
+}

@@ -1,0 +1,22 @@
+/** Standard output: answers only, whatever else is said goes to standard error. */
+
+export function printLine(text = ''): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** One JSON document, indented: still easy to read, and one value for a program. */
+export function printJson(value: unknown): void {
+  printLine(JSON.stringify(value, null, 2));
+}
+
+/** Columns that people see; no limit where a program reads. */
+export function terminalWidth(): number {
+  return process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY;
+}
+
+/** `waybill … | head` ends quietly when the reader has seen enough. */
+export function survivesClosedPipe(stream: NodeJS.WriteStream): void {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    process.exit(error.code === 'EPIPE' ? 0 : 1);
+  });
+}

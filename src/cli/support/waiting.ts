@@ -1,0 +1,40 @@
+/** One sentence on what a delivery waits for, and what to do about it. */
+import type { DeliveryHistory } from '../../schemas/api-deliveries';
+
+export function waitsFor(delivery: DeliveryHistory): string {
+  const { state, reason, detail, nextAttemptAt } = delivery;
+  const why =
+    detail === null || detail === '' ? (reason ?? 'unknown') : `${detail} (${reason ?? '?'})`;
+  switch (state) {
+    case 'Acknowledged':
+      return 'nothing: the target has acknowledged it';
+    case 'Deduplicated':
+      return `nothing: it repeats ${delivery.duplicateOf ?? 'an earlier one'}, which was dispatched`;
+    case 'Rejected':
+      return `nothing: it was refused, ${why}, and never dispatched`;
+    case 'Failed':
+      return (
+        `a person: ${why}. Repair the target, then run ` +
+        `\`waybill deliveries replay ${delivery.deliveryId} --reason "why"\``
+      );
+    case 'Received':
+    case 'Verified':
+    case 'Dispatched':
+    case 'Replayed':
+      return liveWait(delivery, nextAttemptAt, why);
+  }
+}
+
+function liveWait(delivery: DeliveryHistory, nextAttemptAt: string | null, why: string): string {
+  const open = delivery.attemptHistory.find((attempt) => attempt.closedAt === null);
+  if (open !== undefined) {
+    return `the target's answer to attempt ${open.attempt}, until ${open.deadlineAt} at the latest`;
+  }
+  if (nextAttemptAt !== null) {
+    return `its next attempt, due at ${nextAttemptAt}: ${why}. Nothing needs doing`;
+  }
+  if (delivery.reason !== null) {
+    return `a release: ${why}. Mend the cause, then publish its subscription as active`;
+  }
+  return 'a worker that takes it on; see that `waybill worker` runs and is ready';
+}

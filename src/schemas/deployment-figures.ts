@@ -1,0 +1,31 @@
+/** Counts of the whole deployment, as the database gives them; parsed at the edge of `src/db`. */
+import { z } from 'zod';
+
+export const ConnectorCount = z.object({
+  provider: z.string(),
+  state: z.string(),
+  count: z.number(),
+});
+export type ConnectorCount = z.infer<typeof ConnectorCount>;
+
+export const SubscriptionCount = z.object({
+  tenant: z.string(),
+  connector: z.string(),
+  count: z.number(),
+});
+export type SubscriptionCount = z.infer<typeof SubscriptionCount>;
+
+export const DeliveryBacklog = z.object({
+  /** For how long the most overdue live delivery has waited for attention; 0 when none is overdue. */
+  queueAgeS: z.number(),
+  openAttempts: z.number(),
+});
+export type DeliveryBacklog = z.infer<typeof DeliveryBacklog>;
+
+export interface DeploymentFigures {
+  /** Connector versions. */
+  readonly connectors: readonly ConnectorCount[];
+  /** Active ones only. */
+  readonly subscriptions: readonly SubscriptionCount[];
+  readonly backlog: DeliveryBacklog;
+}

@@ -1,0 +1,78 @@
+/**
+ * The figures of the whole deployment as metric data. They are no instruments of the SDK: it would
+ * go on exporting what it was once given, also after another process has begun to report.
+ */
+import type { Attributes } from '@opentelemetry/api';
+import { ValueType } from '@opentelemetry/api';
+import type { MetricData, ScopeMetrics } from '@opentelemetry/sdk-metrics';
+import { AggregationTemporality, DataPointType } from '@opentelemetry/sdk-metrics';
+import type { DeploymentFigures } from '../schemas/deployment-figures';
+
+export function deploymentMetrics(scope: string, figures: DeploymentFigures): ScopeMetrics {
+  const { connectors, subscriptions, backlog } = figures;
+  const metrics = [
+    upDown(
+      {
+        name: 'connectsoft.factory.integration.connectors',
+        description: 'Connector versions by state.',
+        unit: '{connector}',
+      },
+      connectors.map(({ count, ...labels }) => [labels, count]),
+    ),
+    upDown(
+      {
+        name: 'connectsoft.factory.integration.subscriptions',
+        description: 'Active subscriptions.',
+        unit: '{subscription}',
+      },
+      subscriptions.map(({ count, ...labels }) => [labels, count]),
+    ),
+    upDown(
+      {
+        name: 'waybill.open_attempts',
+        description: 'Attempts that are open now, also those whose worker is lost.',
+        unit: '{attempt}',
+      },
+      [[{}, backlog.openAttempts]],
+    ),
+    gauge(
+      {
+        name: 'waybill.queue_age',
+        description: 'For how long the most overdue live delivery has waited for a loop.',
+        unit: 's',
+      },
+      [[{}, backlog.queueAgeS]],
+    ),
+  ];
+  return { scope: { name: scope }, metrics: metrics.filter((one) => one.dataPoints.length > 0) };
+}
+
+interface Described {
+  readonly name: string;
+  readonly description: string;
+  readonly unit: string;
+}
+
+type Values = readonly (readonly [Attributes, number])[];
+
+function upDown(described: Described, values: Values): MetricData {
+  return { ...common(described, values), dataPointType: DataPointType.SUM, isMonotonic: false };
+}
+
+function gauge(described: Described, values: Values): MetricData {
+  return { ...common(described, values), dataPointType: DataPointType.GAUGE };
+}
+
+function common(described: Described, values: Values) {
+  return {
+    descriptor: { ...described, valueType: ValueType.DOUBLE },
+    aggregationTemporality: AggregationTemporality.CUMULATIVE,
+    // The text format carries no instants.
+    dataPoints: values.map(([attributes, value]) => ({
+      startTime: [0, 0] as [number, number],
+      endTime: [0, 0] as [number, number],
+      attributes,
+      value,
+    })),
+  };
+}

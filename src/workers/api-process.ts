@@ -1,0 +1,165 @@
+/**
+ * `waybill api`: the HTTP server with the parts that `--serve` names. Stops in order: intake and
+ * requests under way, client, pool.
+ */
+import { createHmac } from 'node:crypto';
+import type { Logger } from 'pino';
+import { v7 as uuidv7 } from 'uuid';
+import type { Database } from '../db/database';
+import { checkDatabase } from '../db/migrations';
+import { WaybillError } from '../domain/errors';
+import { deliveryId } from '../domain/ids';
+import type { HttpDeps, Readiness } from '../http/deps';
+import { createServer } from '../http/server';
+import type { TokenVerifier } from '../http/tokens';
+import { developmentTokens } from '../http/tokens/development';
+import { jwksTokens } from '../http/tokens/jwks';
+import type { Config } from '../schemas/config';
+import { decideReplay } from '../services/replays';
+import { importSigningKey, publicKeySet } from '../signing/keys';
+import { createTelemetry } from '../telemetry/telemetry';
+import { temporalClient, temporalSettings } from '../temporal/connections';
+import { openDatabase } from './databases';
+import { DeliveryStarts } from './delivery-starts';
+import { deliveryWorkflows } from './delivery-workflows';
+import { ingressCounting } from './ingress-counting';
+import { processSecrets } from './secrets';
+import { developmentKeyText, loadSigningKeyText } from './signing-keys';
+
+export interface ApiOptions {
+  readonly serve: { readonly api: boolean; readonly ingress: boolean };
+}
+
+export interface RunningApi {
+  /** Where it listens, with the port that was really taken. */
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts it; resolves once it listens.
+ * @throws WaybillError `dev_key_outside_loopback`, `port_in_use`, `config_invalid`, and those of
+ *   `checkDatabase`
+ */
+export async function startApi(
+  config: Config,
+  options: ApiOptions,
+  log: Logger,
+): Promise<RunningApi> {
+  const tokens = await tokenVerifier(config);
+  const data = openDatabase(config, 'waybill_data', log);
+  const temporal = temporalClient();
+  const close = async (): Promise<void> => {
+    await Promise.allSettled([temporal.close(), data.close()]);
+  };
+  try {
+    await checkDatabase(data);
+    const deps = await httpDeps({ config, options, log, data, tokens, client: temporal.client });
+    const server = createServer(deps);
+    const url = await listen(server, config);
+    log.info({ url, serve: options.serve }, 'api started');
+    return {
+      url,
+      stop: async () => {
+        await server.close();
+        await close();
+      },
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+interface Parts {
+  readonly config: Config;
+  readonly options: ApiOptions;
+  readonly log: Logger;
+  readonly data: Database;
+  readonly tokens: TokenVerifier;
+  readonly client: ReturnType<typeof temporalClient>['client'];
+}
+
+async function httpDeps(parts: Parts): Promise<HttpDeps> {
+  const { config, log, data } = parts;
+  const secrets = processSecrets(config);
+  const keyText = await loadSigningKeyText(config, secrets);
+  const signingKey = await importSigningKey(keyText);
+  const telemetry = createTelemetry({ service: 'waybill-api' });
+  const replays = { data, signingKey, metrics: telemetry.deliveries };
+  return {
+    data,
+    secrets,
+    log,
+    starter: new DeliveryStarts(deliveryWorkflows(config, parts.client), data, log),
+    replay: (ref, who) => decideReplay(replays, ref, who),
+    tokens: parts.tokens,
+    publicKeys: publicKeySet([signingKey]),
+    temporalUi: config.http.temporalUi,
+    namespace: temporalSettings().namespace,
+    serve: parts.options.serve,
+    publicBaseUrl: config.http.publicUrl,
+    ready: () => readiness(data),
+    // Every process of the deployment signs receipts with one key, so they agree on this one, too.
+    cursorKey: createHmac('sha256', keyText).update('waybill-cursors').digest(),
+    newDeliveryId: () => deliveryId(uuidv7()),
+    newRequestId: () => uuidv7(),
+    count: ingressCounting(telemetry),
+    metrics: telemetry.text,
+  };
+}
+
+/** Deliveries are accepted while Temporal is away, so only Postgres decides. */
+async function readiness(data: Database): Promise<Readiness> {
+  try {
+    await checkDatabase(data);
+    return { ready: true, checks: { postgres: 'ok' } };
+  } catch (error) {
+    const why = error instanceof WaybillError ? error.message : 'the check failed';
+    return { ready: false, checks: { postgres: why } };
+  }
+}
+
+async function tokenVerifier(config: Config): Promise<TokenVerifier> {
+  const { jwksUrl, issuer, audience } = config.tokens;
+  if (jwksUrl !== null) {
+    if (issuer === null) {
+      throw new WaybillError(
+        'config_invalid',
+        'WAYBILL_TOKEN_JWKS_URL needs WAYBILL_TOKEN_ISSUER',
+        {
+          field: 'WAYBILL_TOKEN_ISSUER',
+        },
+      );
+    }
+    return jwksTokens({ jwksUrl: new URL(jwksUrl), issuer, audience });
+  }
+  if (!isLoopback(config.http.host)) {
+    throw new WaybillError(
+      'dev_key_outside_loopback',
+      `WAYBILL_HOST is ${config.http.host}: set WAYBILL_TOKEN_JWKS_URL, or listen on 127.0.0.1`,
+    );
+  }
+  const key = await importSigningKey(await developmentKeyText(config));
+  return developmentTokens(key.publicJwk);
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+async function listen(server: ReturnType<typeof createServer>, config: Config): Promise<string> {
+  const { host, port } = config.http;
+  try {
+    return await server.listen({ host, port });
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
+      throw new WaybillError(
+        'port_in_use',
+        `port ${port} on ${host} is taken; set WAYBILL_PORT to a free one`,
+        { field: 'WAYBILL_PORT', cause: error },
+      );
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * The API's hints to Temporal: start a delivery's workflow right after its commit, nudge it right
+ * after a replay. Whatever goes wrong here, the loop of a worker makes good a little later, so
+ * nothing waits and nothing fails for it.
+ */
+import type { Logger } from 'pino';
+import type { Database } from '../db/database';
+import { readDeliveryFacts } from '../db/deliveries';
+import type { DeliveryRef } from '../domain/delivery-activities';
+import type { DeliveryAbout, DeliveryWorkflows } from '../temporal/delivery-starter';
+
+/** Starts under way at once; what comes on top is left to the loop. */
+const MAX_PENDING = 200;
+
+export class DeliveryStarts {
+  readonly #workflows: DeliveryWorkflows;
+  readonly #data: Database;
+  readonly #log: Logger;
+  #pending = 0;
+
+  constructor(workflows: DeliveryWorkflows, data: Database, log: Logger) {
+    this.#workflows = workflows;
+    this.#data = data;
+    this.#log = log;
+  }
+
+  start(ref: DeliveryRef, about: DeliveryAbout): void {
+    if (this.#pending >= MAX_PENDING) return;
+    this.#pending += 1;
+    this.#workflows
+      .ensure(ref, about)
+      .catch((error: unknown) => {
+        this.#missed(ref, error);
+      })
+      .finally(() => {
+        this.#pending -= 1;
+      });
+  }
+
+  async nudge(ref: DeliveryRef): Promise<void> {
+    try {
+      const facts = await readDeliveryFacts(this.#data, ref);
+      if (facts !== null) await this.#workflows.nudge(ref, facts);
+    } catch (error) {
+      this.#missed(ref, error);
+    }
+  }
+
+  #missed(ref: DeliveryRef, error: unknown): void {
+    const err = error instanceof Error ? error.message : String(error);
+    this.#log.warn({ ...ref, err }, 'Temporal was not reached; a loop goes on with it');
+  }
+}

@@ -1,0 +1,50 @@
+/** The fleet that `waybill up` publishes. */
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Logger } from 'pino';
+import { checkDatabase } from '../../db/migrations';
+import { WaybillError } from '../../domain/errors';
+import type { Config } from '../../schemas/config';
+import { readFleet, type Fleet } from '../../schemas/fleet';
+import { loadShippedSchemes } from '../../schemas/shipped-schemes';
+import { publishFleet, type PublishedFleet } from '../../services/publications';
+import { openDatabase } from '../databases';
+
+/** The fleet that comes with Waybill. */
+export const EXAMPLE_FLEET = path.join(__dirname, '..', '..', '..', 'examples', 'fleet.yaml');
+
+/** Where the example's targets are: the demo receiver on its default port. */
+const RECEIVER_ORIGIN = 'http://127.0.0.1:7300';
+
+/**
+ * Reads a fleet file. Targets at the demo receiver's default address are those of the receiver that
+ * was really started.
+ * @throws WaybillError `fleet_unreadable`
+ */
+export async function readUpFleet(file: string, receiverUrl: string): Promise<Fleet> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new WaybillError('fleet_unreadable', reason, { cause: error });
+  });
+  return readFleet(text.replaceAll(`${RECEIVER_ORIGIN}/`, `${receiverUrl}/`), loadShippedSchemes());
+}
+
+/** @throws those of `publishFleet` and `checkDatabase` */
+export async function publishUpFleet(
+  config: Config,
+  fleet: Fleet,
+  log: Logger,
+): Promise<PublishedFleet> {
+  const control = openDatabase(config, 'waybill_control', log);
+  try {
+    await checkDatabase(control);
+    return await publishFleet(control, fleet, 'waybill-up');
+  } finally {
+    await control.close();
+  }
+}
+
+/** Tenants with a subscription, by name. */
+export function tenantsOf(fleet: Fleet): string[] {
+  return [...new Set(fleet.subscriptions.map(({ thing }) => thing.tenant))].sort();
+}

@@ -1,0 +1,53 @@
+/** The servers and processes that one `waybill up` has started, and their end. */
+import { WaybillError } from '../../domain/errors';
+import type { EmbeddedServer } from '../embedded/embedded-server';
+import { logFile } from './processes';
+
+/** In the order of an orderly stop: intake first, the stores last. */
+export const STOP_ORDER = ['api', 'worker', 'receiver', 'temporal', 'postgres'] as const;
+export type ServerName = (typeof STOP_ORDER)[number];
+
+export class RunningServers {
+  readonly #home: string;
+  readonly #servers = new Map<ServerName, EmbeddedServer>();
+  /** Rejects when one of them ends though nobody asked for it. */
+  readonly lost: Promise<never>;
+  #lose: (error: Error) => void = () => undefined;
+
+  constructor(home: string) {
+    this.#home = home;
+    this.lost = new Promise<never>((_resolve, reject) => {
+      this.#lose = reject;
+    });
+    // Whoever waits for it hears of it; nobody has to.
+    this.lost.catch(() => undefined);
+  }
+
+  add(name: ServerName, server: EmbeddedServer): void {
+    this.#servers.set(name, server);
+    server.onLost(({ code, signal }) => {
+      const how = signal ?? `code ${code ?? 'unknown'}`;
+      this.#lose(
+        new WaybillError(
+          'server_start_failed',
+          `${name} ended unexpectedly with ${how}; see ${logFile(this.#home, name)}`,
+        ),
+      );
+    });
+  }
+
+  /** Of those that run now, by name. */
+  pids(): Record<string, number> {
+    return Object.fromEntries(
+      [...this.#servers].flatMap(([name, { pid }]) => (pid === undefined ? [] : [[name, pid]])),
+    );
+  }
+
+  /** Ends all of them in order; one that is gone already is no failure. */
+  async stop(): Promise<void> {
+    for (const name of STOP_ORDER) {
+      await this.#servers.get(name)?.stop();
+      this.#servers.delete(name);
+    }
+  }
+}

@@ -1,0 +1,58 @@
+/** What `waybill up` reads from its environment: what it must start itself, and on which ports. */
+import path from 'node:path';
+import { z } from 'zod';
+import { WaybillError } from '../../domain/errors';
+import { parseConfig } from '../../schemas/config';
+import { freePort } from '../embedded/ports';
+
+/** The variables that change the ports, with their defaults; 0 takes any free one. */
+export const PORT_SETTINGS = {
+  api: { variable: 'WAYBILL_PORT', port: 7380 },
+  health: { variable: 'WAYBILL_HEALTH_PORT', port: 7381 },
+  receiver: { variable: 'WAYBILL_RECEIVER_PORT', port: 7300 },
+  postgres: { variable: 'WAYBILL_POSTGRES_PORT', port: 7332 },
+  temporal: { variable: 'WAYBILL_TEMPORAL_PORT', port: 7333 },
+  temporalUi: { variable: 'WAYBILL_TEMPORAL_UI_PORT', port: 7334 },
+} as const;
+
+export type PortName = keyof typeof PORT_SETTINGS;
+
+export interface UpSettings {
+  /** Absolute. */
+  readonly home: string;
+  readonly ports: Readonly<Record<PortName, number>>;
+  /** A Postgres that runs already; null: start one. */
+  readonly databaseUrl: string | null;
+  /** A Temporal server that runs already (`host:port`); null: start one. */
+  readonly temporalAddress: string | null;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** @throws WaybillError `config_invalid` naming the variable that is wrong */
+export async function upSettings(environment: Environment): Promise<UpSettings> {
+  const config = parseConfig(environment);
+  const entries = Object.entries(PORT_SETTINGS).map(
+    async ([name, setting]) => [name, await portOf(environment, setting)] as const,
+  );
+  return {
+    home: path.resolve(config.home),
+    ports: Object.fromEntries(await Promise.all(entries)) as Record<PortName, number>,
+    databaseUrl: config.database.adminUrl,
+    temporalAddress: environment['TEMPORAL_ADDRESS'] ? environment['TEMPORAL_ADDRESS'] : null,
+  };
+}
+
+const Port = z.coerce.number().int().min(0).max(65_535);
+
+async function portOf(
+  environment: Environment,
+  { variable, port }: (typeof PORT_SETTINGS)[PortName],
+): Promise<number> {
+  const written = environment[variable];
+  const parsed = Port.safeParse(written === undefined || written === '' ? port : written);
+  if (!parsed.success) {
+    throw new WaybillError('config_invalid', `${variable} is no port number`, { field: variable });
+  }
+  return parsed.data === 0 ? await freePort() : parsed.data;
+}

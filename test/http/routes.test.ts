@@ -1,0 +1,126 @@
+/** What the server answers besides its work: unknown paths, wrong methods, its own state. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { errorCatalogue } from '../../src/domain/errors';
+import { insertCatalog, type CatalogFixture } from '../support/catalog-fixture';
+import { Harness, problem } from './harness';
+
+const OPENAPI = join(__dirname, '../../docs/openapi.json');
+
+interface OpenapiDocument {
+  readonly openapi: string;
+  readonly paths: Record<string, Record<string, OpenapiOperation>>;
+  readonly components: { readonly schemas: Record<string, unknown> };
+}
+interface OpenapiOperation {
+  readonly operationId: string;
+  readonly security?: readonly Record<string, readonly string[]>[];
+  readonly responses: Record<string, { readonly description: string; readonly content: unknown }>;
+}
+
+describe('the server', () => {
+  let h: Harness;
+  let hook: CatalogFixture;
+  beforeAll(async () => {
+    h = await Harness.start();
+    hook = await insertCatalog(h.db);
+  });
+  afterAll(() => h.stop());
+
+  it('is alive, ready and says so without a token', async () => {
+    const health = await h.call('/health', { token: null });
+    expect(health).toMatchObject({ status: 200, body: { status: 'alive' } });
+    expect(await h.call('/ready', { token: null })).toMatchObject({
+      status: 200,
+      body: { ready: true, checks: { postgres: 'ok' } },
+    });
+    expect(health.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+    expect(health.headers.get('x-content-type-options')).toBe('nosniff');
+  });
+
+  it.each([
+    ['GET', '/'],
+    ['GET', '/webhooks'],
+    ['POST', '/webhooks/'],
+    ['POST', '/webhooks/a/b'],
+    ['GET', '/Factory/deliveries'],
+    ['POST', '/factory/deliveries/x/replay/y'],
+    ['GET', '/%zz'],
+    ['GET', '/health/..%2f..'],
+  ])('answers 404 to %s %s', async (method, path) => {
+    const answer = await h.call(path, { method });
+    expect({ path, status: problem(answer).status }).toEqual({ path, status: 404 });
+  });
+
+  it.each([
+    ['GET', (ref: string) => `/webhooks/${ref}`, 'POST'],
+    ['DELETE', () => '/webhooks/nobody?x=1', 'POST'],
+    ['POST', () => '/factory/deliveries', 'GET, HEAD'],
+    ['PUT', () => '/factory/deliveries/x/replay', 'POST'],
+    ['POST', () => '/.well-known/jwks.json', 'GET, HEAD'],
+    ['OPTIONS', () => '/health', 'GET, HEAD'],
+  ] as const)('answers 405 to %s where only others are known', async (method, path, allowed) => {
+    const answer = await h.call(path(hook.ingressRef), { method });
+    expect(problem(answer)).toMatchObject({ status: 405, code: 'method_not_allowed' });
+    expect(answer.headers.get('allow')).toBe(allowed);
+  });
+
+  it.each([
+    [{ api: true, ingress: false }, 404, 200],
+    [{ api: false, ingress: true }, 202, 404],
+  ])('serves only what it is told to: %j', async (serve, ingressStatus, apiStatus) => {
+    const app = await h.alsoServe({ serve });
+    const { base } = app;
+    try {
+      expect((await h.post(hook.ingressRef, '{}', { base })).status).toBe(ingressStatus);
+      expect((await h.call('/factory/deliveries', { base })).status).toBe(apiStatus);
+      expect((await h.call('/health', { base })).status).toBe(200);
+    } finally {
+      await app.close();
+    }
+  });
+});
+
+describe('the OpenAPI document', () => {
+  let h: Harness;
+  let document: OpenapiDocument;
+  beforeAll(async () => {
+    h = await Harness.start();
+    document = (await h.call<OpenapiDocument>('/openapi.json', { token: null })).body;
+  });
+  afterAll(() => h.stop());
+
+  it('is the committed one (UPDATE_DOCS=1 writes it)', () => {
+    const update = process.env['UPDATE_DOCS'] === '1';
+    if (update) writeFileSync(OPENAPI, `${JSON.stringify(document, null, 2)}\n`);
+    expect(document).toEqual(JSON.parse(readFileSync(OPENAPI, 'utf8')));
+  });
+
+  it('is OpenAPI 3.1 with every route, its scope and its problems', () => {
+    expect(document.openapi).toBe('3.1.0');
+    const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+    );
+    expect(operations.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
+      'get /.well-known/jwks.json',
+      'get /factory/deliveries',
+      'get /factory/deliveries/{deliveryId}',
+      'get /health',
+      'get /ready',
+      'post /factory/deliveries/{deliveryId}/replay',
+      'post /webhooks/{ingressRef}',
+    ]);
+    for (const { path, operation } of operations) {
+      const guarded = path.startsWith('/factory/');
+      expect(operation.security?.[0]?.['bearer']?.length ?? 0).toBe(guarded ? 1 : 0);
+      for (const [status, { description, content }] of Object.entries(operation.responses)) {
+        if (Number(status) < 400) continue;
+        expect(Object.keys(content as object)).toEqual(['application/problem+json']);
+        const codes = [...description.matchAll(/`(\w+)`/g)].map(([, code]) => code ?? '');
+        for (const code of codes.filter((name) => name in errorCatalogue)) {
+          expect(errorCatalogue[code as keyof typeof errorCatalogue].status).toBe(Number(status));
+        }
+      }
+    }
+  });
+});

@@ -1,0 +1,209 @@
+/**
+ * Which tokens count. Real: jose, a key set served over HTTP on loopback, the development key. The
+ * API is asked through a real socket.
+ */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { exportJWK, generateKeyPair, SignJWT, type CryptoKey } from 'jose';
+import { WaybillError } from '../../src/domain/errors';
+import type { TokenVerifier } from '../../src/http/tokens';
+import { developmentTokens, issueDevelopmentToken } from '../../src/http/tokens/development';
+import { jwksTokens } from '../../src/http/tokens/jwks';
+import { generateKeyText, importSigningKey } from '../../src/signing/keys';
+import { Harness, problem, READ } from './harness';
+
+const ISSUER = 'https://id.example.test/';
+const AUDIENCE = 'waybill';
+
+interface Pair {
+  readonly privateKey: CryptoKey;
+  readonly publicKey: CryptoKey;
+}
+
+describe('a token of an identity provider', () => {
+  let pair: Pair;
+  let stranger: Pair;
+  let provider: Server;
+  let tokens: TokenVerifier;
+  beforeAll(async () => {
+    pair = await generateKeyPair('ES256', { extractable: true });
+    stranger = await generateKeyPair('ES256', { extractable: true });
+    const jwk = { ...(await exportJWK(pair.publicKey)), kid: 'k1', alg: 'ES256' };
+    provider = createServer((_request, response) => {
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ keys: [jwk] }));
+    });
+    await new Promise<void>((done) => provider.listen(0, '127.0.0.1', done));
+    tokens = jwksTokens({ jwksUrl: urlOf(provider), issuer: ISSUER, audience: AUDIENCE });
+  });
+  afterAll(() => new Promise((done) => provider.close(done)));
+
+  interface Changes {
+    readonly claims?: Readonly<Record<string, unknown>>;
+    readonly issuer?: string;
+    readonly audience?: string;
+    readonly expiresInS?: number | null;
+    readonly notBeforeInS?: number;
+    readonly key?: CryptoKey;
+    readonly kid?: string;
+  }
+  const token = (changes: Changes = {}) => {
+    const nowS = Math.floor(Date.now() / 1000);
+    const claims = { sub: 'ada', tenant: 'acme', scope: READ, ...changes.claims };
+    const jwt = new SignJWT(claims)
+      .setProtectedHeader({ alg: 'ES256', kid: changes.kid ?? 'k1' })
+      .setIssuer(changes.issuer ?? ISSUER)
+      .setAudience(changes.audience ?? AUDIENCE)
+      .setIssuedAt(nowS);
+    if (changes.expiresInS !== null) jwt.setExpirationTime(nowS + (changes.expiresInS ?? 600));
+    if (changes.notBeforeInS !== undefined) jwt.setNotBefore(nowS + changes.notBeforeInS);
+    return jwt.sign(changes.key ?? pair.privateKey);
+  };
+  const codeOf = (authorization: string | undefined) => refusal(tokens, authorization);
+
+  it('names its tenant, its subject and its scopes', async () => {
+    const principal = await tokens.verify(`Bearer ${await token({ claims: { scope: 'a  b' } })}`);
+    expect(principal).toEqual({ tenantId: 'acme', subject: 'ada', scopes: new Set(['a', 'b']) });
+  });
+
+  it('holds no scope when it names none', async () => {
+    const bare = await token({ claims: { scope: undefined } });
+    expect((await tokens.verify(`bearer ${bare}`)).scopes.size).toBe(0);
+  });
+
+  it('counts for half a minute more than its times say, and no longer', async () => {
+    await tokens.verify(`Bearer ${await token({ expiresInS: -20 })}`);
+    await tokens.verify(`Bearer ${await token({ notBeforeInS: 20 })}`);
+    expect(await codeOf(`Bearer ${await token({ expiresInS: -60 })}`)).toBe('unauthenticated');
+    expect(await codeOf(`Bearer ${await token({ notBeforeInS: 60 })}`)).toBe('unauthenticated');
+  });
+
+  it.each<[string, Changes]>([
+    ['another issuer', { issuer: 'https://elsewhere.example.test/' }],
+    ['another audience', { audience: 'other' }],
+    ['no expiry', { expiresInS: null }],
+    ['no tenant', { claims: { tenant: undefined } }],
+    ['a tenant that is no name', { claims: { tenant: '../acme' } }],
+    ['a tenant that is no text', { claims: { tenant: ['acme'] } }],
+    ['no subject', { claims: { sub: undefined } }],
+    ['an empty subject', { claims: { sub: '' } }],
+    ['a NUL in its subject', { claims: { sub: 'a\0' } }],
+    ['scopes that are no text', { claims: { scope: [READ] } }],
+    ['an unknown key id', { kid: 'k2' }],
+  ])('is refused with %s', async (_what, changes) => {
+    expect(await codeOf(`Bearer ${await token(changes)}`)).toBe('unauthenticated');
+  });
+
+  it('is refused when another key signed it', async () => {
+    const forged = await token({ key: stranger.privateKey });
+    expect(await codeOf(`Bearer ${forged}`)).toBe('unauthenticated');
+  });
+
+  it('is refused without a signature, or with one by a key that everybody knows', async () => {
+    const [, payload = '', signature = ''] = (await token()).split('.');
+    for (const alg of ['none', 'None', 'HS256']) {
+      const header = Buffer.from(JSON.stringify({ alg, kid: 'k1' })).toString('base64url');
+      for (const last of ['', signature]) {
+        const unsigned = `${header}.${payload}.${last}`;
+        expect(await codeOf(`Bearer ${unsigned}`)).toBe('unauthenticated');
+      }
+    }
+    const publicText = JSON.stringify(await exportJWK(pair.publicKey));
+    const symmetric = await new SignJWT({ sub: 'ada', tenant: 'acme', scope: READ })
+      .setProtectedHeader({ alg: 'HS256', kid: 'k1' })
+      .setIssuer(ISSUER)
+      .setAudience(AUDIENCE)
+      .setExpirationTime('10m')
+      .sign(Buffer.from(publicText));
+    expect(await codeOf(`Bearer ${symmetric}`)).toBe('unauthenticated');
+  });
+
+  it.each([undefined, '', 'Bearer', 'Bearer ', 'Bearer a.b.c', 'Bearer a b', 'Basic YTpi', 'ä'])(
+    'is missing in the header %j',
+    async (authorization) => {
+      expect(await codeOf(authorization)).toBe('unauthenticated');
+    },
+  );
+
+  it('is not judged at all while the keys cannot be fetched', async () => {
+    const broken = createServer((_request, response) => {
+      response.statusCode = 500;
+      response.end('no keys today');
+    });
+    await new Promise<void>((done) => broken.listen(0, '127.0.0.1', done));
+    const url = urlOf(broken);
+    const unfetched = jwksTokens({ jwksUrl: url, issuer: ISSUER, audience: AUDIENCE });
+    const good = `Bearer ${await token()}`;
+    expect(await refusal(unfetched, good)).toBe('token_keys_unavailable');
+    await new Promise((done) => broken.close(done));
+    expect(await refusal(unfetched, good)).toBe('token_keys_unavailable');
+  });
+});
+
+describe('the API', () => {
+  let h: Harness;
+  beforeAll(async () => {
+    h = await Harness.start();
+  });
+  afterAll(() => h.stop());
+
+  it('asks for a token, and says when one was wrong', async () => {
+    const without = await h.call('/factory/deliveries', { token: null });
+    expect(problem(without)).toMatchObject({ status: 401, code: 'unauthenticated' });
+    expect(without.headers.get('www-authenticate')).toBe('Bearer realm="waybill"');
+    const wrong = await h.call('/factory/deliveries', { token: 'a.b.c' });
+    expect(wrong.headers.get('www-authenticate')).toContain('error="invalid_token"');
+    expect(problem(wrong).detail).not.toContain('a.b.c');
+  });
+
+  it('refuses an expired development token and one of another key', async () => {
+    const other = await importSigningKey(await generateKeyText());
+    const claims = {
+      tenantId: 'acme',
+      subject: 'ada',
+      scopes: [READ],
+      issuedAt: new Date(Date.now() - 3_600_000),
+      lifetimeS: 60,
+    };
+    for (const [key, issuedAt] of [
+      [h.key, claims.issuedAt],
+      [other, new Date()],
+    ] as const) {
+      const token = await issueDevelopmentToken(key, { ...claims, issuedAt });
+      expect((await h.call('/factory/deliveries', { token })).status).toBe(401);
+    }
+  });
+
+  it('refuses a receipt as a token, although the same key signed it', async () => {
+    const receipt = await new SignJWT({ tenant: 'acme', scope: READ, sub: 'ada' })
+      .setProtectedHeader({ alg: 'EdDSA', kid: h.key.kid, typ: 'waybill-receipt' })
+      .setIssuer('waybill')
+      .setExpirationTime('10m')
+      .sign(h.key.privateKey);
+    expect(await refusal(developmentTokens(h.key.publicJwk), `Bearer ${receipt}`)).toBe(
+      'unauthenticated',
+    );
+  });
+
+  it('reads no body before it knows who sends it', async () => {
+    const answer = await h.call('/factory/deliveries/none/replay', {
+      token: null,
+      json: { reason: 'x'.repeat(200_000) },
+    });
+    expect(answer.status).toBe(401);
+  });
+});
+
+async function refusal(tokens: TokenVerifier, authorization: string | undefined): Promise<string> {
+  try {
+    await tokens.verify(authorization);
+  } catch (error) {
+    if (error instanceof WaybillError) return error.code;
+    throw error;
+  }
+  return 'accepted';
+}
+
+function urlOf(server: Server): URL {
+  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks.json`);
+}

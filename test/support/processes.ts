@@ -1,0 +1,106 @@
+/**
+ * Real Waybill processes, started from the build, for tests that kill them. A process announces what
+ * it does as JSON lines: its log on standard error, a held point on standard output.
+ */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import type { PointName } from '../../src/points';
+
+const ROOT = path.join(__dirname, '..', '..');
+
+type Line = Readonly<Record<string, unknown>>;
+
+export class WaybillProcess {
+  readonly #child: ChildProcess;
+  readonly #lines: Line[] = [];
+  readonly #text: string[] = [];
+  readonly #waiting = new Set<() => void>();
+  readonly #exited: Promise<void>;
+  #over = false;
+
+  constructor(args: readonly string[], env: Readonly<Record<string, string>>) {
+    this.#child = spawn(process.execPath, [path.join(ROOT, 'bin', 'waybill.js'), ...args], {
+      cwd: ROOT,
+      env: { ...process.env, ...env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      if (stream !== null)
+        createInterface({ input: stream }).on('line', (l) => {
+          this.#take(l);
+        });
+    }
+    this.#exited = new Promise((resolve) => {
+      this.#child.once('close', () => {
+        this.#over = true;
+        this.#wake();
+        resolve();
+      });
+    });
+  }
+
+  /** The first line for which `matches` holds; fails when the process ends or time is over. */
+  async line(what: string, matches: (line: Line) => boolean, deadlineMs = 30_000): Promise<Line> {
+    const deadline = performance.now() + deadlineMs;
+    for (;;) {
+      const found = this.#lines.find(matches);
+      if (found !== undefined) return found;
+      if (this.#over || performance.now() > deadline) {
+        throw new Error(`${what} did not come:\n${this.#text.slice(-30).join('\n')}`);
+      }
+      await this.#news(deadline - performance.now());
+    }
+  }
+
+  /** Resolves once the process stands still at this point. */
+  async heldAt(point: PointName): Promise<void> {
+    await this.line(`the point ${point}`, (line) => line['heldAt'] === point);
+  }
+
+  async logged(message: string): Promise<Line> {
+    return await this.line(message, (line) => line['msg'] === message);
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name);
+  }
+
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.#exited;
+  }
+
+  /** An orderly end. */
+  async stop(): Promise<void> {
+    this.#child.kill('SIGTERM');
+    await this.#exited;
+  }
+
+  #take(text: string): void {
+    this.#text.push(text);
+    try {
+      const line: unknown = JSON.parse(text);
+      if (typeof line === 'object' && line !== null) this.#lines.push(line as Line);
+    } catch {
+      // Not every line is ours.
+    }
+    this.#wake();
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiting) wake();
+    this.#waiting.clear();
+  }
+
+  async #news(withinMs: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, Math.max(0, withinMs));
+      this.#waiting.add(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+}

@@ -1,0 +1,130 @@
+/** Calling an HTTP target over real sockets on loopback. Doubled: nothing. */
+import { createServer } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { TargetCall, TargetReport } from '../../src/targets/http-target';
+import { httpTargets } from '../../src/targets/http-target';
+
+const targets = httpTargets({ connectionsPerOrigin: 2 });
+const servers: Server[] = [];
+
+afterAll(async () => {
+  for (const server of servers) {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+  await targets.close();
+});
+
+async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  servers.push(server);
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/hook`;
+}
+
+function call(url: string, more: Partial<TargetCall> = {}): Promise<TargetReport> {
+  return targets.call({
+    url,
+    headers: { 'content-type': 'application/json' },
+    body: Buffer.from('{}'),
+    timeoutMs: 400,
+    success: null,
+    signal: new AbortController().signal,
+    ...more,
+  });
+}
+
+test('status, Retry-After and the first bytes of the answer are reported', async () => {
+  const url = await serve((_request, response) => {
+    response.writeHead(503, { 'retry-after': '7' }).end('busy\0');
+  });
+  const report = await call(url);
+  expect(report.answer).toEqual({
+    kind: 'answered',
+    status: 503,
+    retryAfter: '7',
+    bodyAccepted: null,
+  });
+  expect(report.answerHead).toBe('busy\uFFFD');
+  expect(report.answerSha256).toMatch(/^[0-9a-f]{64}$/);
+});
+
+test('a redirect is not followed: the second host gets nothing', async () => {
+  let reached = 0;
+  const second = await serve((_request, response) => {
+    reached += 1;
+    response.end();
+  });
+  const url = await serve((_request, response) => {
+    response.writeHead(307, { location: second }).end();
+  });
+  expect((await call(url)).answer).toMatchObject({ kind: 'answered', status: 307 });
+  expect(reached).toBe(0);
+});
+
+test('headers at once and a body that stalls end at the deadline as lost', async () => {
+  const url = await serve((_request, response) => {
+    response.writeHead(200).write('x');
+  });
+  const started = performance.now();
+  expect((await call(url)).answer).toEqual({ kind: 'lost', reason: 'timed_out' });
+  expect(performance.now() - started).toBeLessThan(2_000);
+});
+
+test('an endless answer is read up to a cap', async () => {
+  const url = await serve((_request, response) => {
+    const more = (): void => {
+      while (!response.destroyed && response.write(Buffer.alloc(16_384, 'a')));
+      if (!response.destroyed) response.once('drain', more);
+    };
+    response.writeHead(200);
+    more();
+  });
+  const report = await call(url, { timeoutMs: 5_000 });
+  expect(report.answer).toMatchObject({ kind: 'answered', status: 200 });
+  expect(report.answerHead).toHaveLength(1_024);
+});
+
+test('a closed port proves that nothing was sent', async () => {
+  const url = await serve(() => undefined);
+  const server = servers.pop();
+  await new Promise((resolve) => server?.close(resolve));
+  expect((await call(url)).answer).toEqual({ kind: 'not_sent', reason: 'connection_refused' });
+});
+
+test('a connection that breaks after the request is a lost answer', async () => {
+  const url = await serve((request) => {
+    request.socket.destroy();
+  });
+  expect((await call(url)).answer).toEqual({ kind: 'lost', reason: 'answer_lost' });
+});
+
+test('an aborted call is a lost answer at once', async () => {
+  const url = await serve(() => undefined);
+  const abort = new AbortController();
+  const pending = call(url, { signal: abort.signal, timeoutMs: 60_000 });
+  abort.abort();
+  expect((await pending).answer).toEqual({ kind: 'lost', reason: 'answer_lost' });
+});
+
+test.each([
+  ['{"ok":true}', true],
+  ['{"ok":"true"}', false],
+  ['{"nested":{"ok":true}}', false],
+  ['not json', false],
+  ['', false],
+])('the declared body check reads %j as %j', async (body, accepted) => {
+  const url = await serve((_request, response) => {
+    response.end(body);
+  });
+  const report = await call(url, { success: { pointer: '/ok', equals: true } });
+  expect(report.answer).toMatchObject({ bodyAccepted: accepted });
+});
+
+test('a name that does not resolve proves that nothing was sent', async () => {
+  const report = await call('http://does-not-exist.invalid/');
+  expect(report.answer).toEqual({ kind: 'not_sent', reason: 'connection_failed' });
+});

@@ -1,0 +1,120 @@
+/**
+ * Figures of the whole deployment from a real Postgres, read as waybill_operations by several
+ * reporters, each with a registry of its own. Verdicts come from the exposition text.
+ */
+import { leaveReporting, readDeploymentFigures } from '../../src/db/deployment-figures';
+import type { Database } from '../../src/db/database';
+import { openAttempt } from '../../src/db/deliveries';
+import type { Telemetry } from '../../src/telemetry/telemetry';
+import { createTelemetry } from '../../src/telemetry/telemetry';
+import { reportRound } from '../../src/workers/loops/report-figures';
+import { DeliveryRig } from '../support/delivery-rig';
+
+let rig: DeliveryRig;
+let operations: Database;
+let telemetry: Telemetry;
+
+beforeAll(async () => {
+  rig = await DeliveryRig.start();
+  operations = rig.db.as('waybill_operations');
+  await rig.catalog();
+  await rig.catalog({ subscription: 'issues' });
+  await rig.catalog({ tenant: 'globex', subscription: 'pushes' });
+  await rig.catalog({ tenant: 'globex', subscription: 'paused' });
+  await rig.db.rows(
+    `update waybill.subscriptions set state = 'paused' where subscription_id = 'paused'`,
+  );
+  await rig.db.rows(
+    `insert into waybill.connector_versions (connector_id, version, status, content_digest)
+      values ('github', '2.0.0', 'draft', repeat('0', 64))`,
+  );
+});
+afterAll(async () => {
+  await rig.stop();
+});
+beforeEach(async () => {
+  telemetry = createTelemetry({ service: 'waybill-test' });
+  await rig.db.rows(`update waybill.figures_reporter set reporter = null, lease_ends_at = null`);
+});
+
+const read = (reporter: string, maxLabelSets = 10) =>
+  readDeploymentFigures(operations, { reporter, leaseMs: 60_000, maxLabelSets });
+
+test('connector versions are counted by state, active subscriptions by tenant', async () => {
+  await reportRound(operations, telemetry, 'one');
+  const text = await telemetry.text();
+  const lines = text.split('\n').filter((line) => /_(connectors|subscriptions)\{/.test(line));
+  expect(lines).toEqual([
+    'connectsoft_factory_integration_connectors{provider="github",state="active"} 1',
+    'connectsoft_factory_integration_connectors{provider="github",state="draft"} 1',
+    'connectsoft_factory_integration_subscriptions{tenant="acme",connector="github"} 2',
+    'connectsoft_factory_integration_subscriptions{tenant="globex",connector="github"} 1',
+  ]);
+});
+
+test('one process reports; another one has nothing to say until that one leaves', async () => {
+  const other = createTelemetry({ service: 'waybill-test' });
+  await reportRound(operations, telemetry, 'one');
+  await reportRound(operations, other, 'other');
+  await reportRound(operations, telemetry, 'one');
+  expect(await telemetry.text()).toContain('integration_connectors{');
+  expect(await other.text()).not.toContain('integration_connectors');
+  await leaveReporting(operations, 'other');
+  expect(await read('other')).toBeNull();
+  await leaveReporting(operations, 'one');
+  await reportRound(operations, other, 'other');
+  await reportRound(operations, telemetry, 'one');
+  expect(await other.text()).toContain('integration_connectors{');
+  expect(await telemetry.text()).not.toContain('integration_connectors');
+});
+
+test('the reporting of a process that died passes on once its lease is over', async () => {
+  await read('dead');
+  expect(await read('next')).toBeNull();
+  await rig.db.rows(`update waybill.figures_reporter set lease_ends_at = clock_timestamp()`);
+  expect(await read('next')).not.toBeNull();
+  expect(await read('dead')).toBeNull();
+});
+
+test('of many processes that begin at once exactly one reports', async () => {
+  const answers = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((reporter) => read(reporter)));
+  expect(answers.filter((answer) => answer !== null)).toHaveLength(1);
+});
+
+test('what is beyond the bound on labels is counted as other, the largest first', async () => {
+  const figures = await read('one', 1);
+  expect(figures?.subscriptions).toEqual([
+    { tenant: 'acme', connector: 'github', count: 2 },
+    { tenant: 'other', connector: 'other', count: 1 },
+  ]);
+  expect(figures?.connectors).toEqual([
+    { provider: 'github', state: 'active', count: 1 },
+    { provider: 'other', state: 'draft', count: 1 },
+  ]);
+});
+
+test('the queue is young while nothing is overdue, and as old as what is most overdue', async () => {
+  expect((await read('one'))?.backlog).toEqual({ queueAgeS: 0, openAttempts: 0 });
+  const fixture = await rig.catalog({ tenant: 'initech' });
+  const refs = [await rig.accept(fixture), await rig.accept(fixture)];
+  expect((await read('one'))?.backlog.queueAgeS).toBe(0);
+  for (const [at, ref] of refs.entries()) {
+    await rig.db.rows(
+      `update waybill.deliveries set attend_at = clock_timestamp() - make_interval(mins => $2)
+        where delivery_id = $1`,
+      [ref.deliveryId, at + 1],
+    );
+  }
+  await reportRound(operations, telemetry, 'one');
+  const text = await telemetry.text();
+  const age = Number(/^waybill_queue_age ([\d.]+)$/m.exec(text)?.[1]);
+  expect(age).toBeGreaterThanOrEqual(120);
+  expect(age).toBeLessThan(180);
+});
+
+test('an attempt counts as open until it is closed, also without its worker', async () => {
+  const fixture = await rig.catalog({ tenant: 'umbrella' });
+  await openAttempt(rig.services.data, await rig.accept(fixture), 'a worker that died');
+  await reportRound(operations, telemetry, 'one');
+  expect(await telemetry.text()).toContain('waybill_open_attempts 1\n');
+});
