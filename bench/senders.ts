@@ -11,6 +11,8 @@ const REQUEST_TIMEOUT_MS = 20_000;
 /** An accepted request. */
 export interface Accepted {
   readonly deliveryId: string;
+  /** On this process's monotonic clock. */
+  readonly sentAtMs: number;
 }
 
 export class Senders {
@@ -60,7 +62,7 @@ export class Senders {
 
   async #one(webhook: SignedWebhook, answers: Answers): Promise<Accepted | null> {
     answers.sent += 1;
-    const started = performance.now();
+    const sentAtMs = performance.now();
     const { statusCode, body } = await this.#pool.request({
       method: 'POST',
       path: this.#path,
@@ -70,8 +72,8 @@ export class Senders {
     const answer = (await body.json()) as { outcome?: unknown; deliveryId?: unknown };
     const { outcome, deliveryId } = answer;
     const taken = statusCode === 202 && typeof outcome === 'string';
-    answers.note(taken ? outcome : `status ${statusCode}`, performance.now() - started);
+    answers.note(taken ? outcome : `status ${statusCode}`, performance.now() - sentAtMs);
     if (!taken || outcome !== 'accepted' || typeof deliveryId !== 'string') return null;
-    return { deliveryId };
+    return { deliveryId, sentAtMs };
   }
 }

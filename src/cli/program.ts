@@ -68,7 +68,10 @@ function usageLine(error: CommanderError, program: Command, args: readonly strin
     const names = asked.commands.map((command) => command.name()).join(', ');
     return `waybill: name a command of \`${pathOf(asked)}\` (${names}); ${help}`;
   }
-  const message = error.message.replace(/^error: /, '').replace(/\.$/, '').replaceAll(/\s*\n\s*/g, ' ');
+  const message = error.message
+    .replace(/^error: /, '')
+    .replace(/\.$/, '')
+    .replaceAll(/\s*\n\s*/g, ' ');
   return `waybill: ${message}; ${help}`;
 }
 

@@ -64,9 +64,10 @@ export interface Freshness {
 }
 
 /**
- * Judges a signed instant as of receipt (docs/architecture, freshness): at most `toleranceS` seconds
- * old, at most the smaller of `toleranceS` and 60 s ahead, both edges included. A tolerance of null
- * means that the vendor defines none: always fresh. An instant that is not a number is never fresh.
+ * Judges a signed instant as of receipt (docs/architecture, "Freshness"): at most `toleranceS`
+ * seconds old, at most the smaller of `toleranceS` and 60 s ahead, both edges included. A tolerance
+ * of null means that the vendor defines none: always fresh. An instant that is not a number is
+ * never fresh.
  */
 export function freshness(
   signedAtMs: number,

@@ -69,8 +69,6 @@ export interface HttpDeps {
     outcome: IngressOutcome,
     about: { readonly tenantId: string; readonly connectorId: string },
   ) => void;
-  /** The process's metrics as Prometheus text; absent: they are not served. */
-  readonly metrics?: () => Promise<string>;
   readonly patience?: SenderPatience;
 }
 

@@ -8,7 +8,6 @@ import { discardBody } from './bodies';
 import { deliveryRoutes } from './deliveries';
 import { DEFAULT_PATIENCE, type HttpDeps } from './deps';
 import { ingressRoutes } from './ingress';
-import { metricsRoute } from './metrics';
 import { serveOpenapi } from './openapi';
 import { PROBLEM_TYPE, problemHandler, problemOf } from './problems';
 import { processRoutes } from './process-routes';
@@ -69,7 +68,6 @@ export function createServer(deps: HttpDeps): FastifyInstance {
 
 function registerRoutes(app: FastifyInstance, deps: HttpDeps): void {
   processRoutes(app, deps);
-  if (deps.metrics !== undefined) metricsRoute(app, deps.metrics);
   if (deps.serve.ingress) {
     app.register((ingress, _options, done) => {
       ingressRoutes(ingress, deps);

@@ -20,6 +20,7 @@ const Environment = z.object({
   WAYBILL_HOST: z.string().min(1).default('127.0.0.1'),
   WAYBILL_PORT: Port.default(7380),
   WAYBILL_HEALTH_PORT: Port.default(7381),
+  WAYBILL_METRICS_PORT: Port.optional(),
   WAYBILL_PUBLIC_URL: HttpUrl.optional(),
   WAYBILL_TEMPORAL_UI: HttpUrl.optional(),
 
@@ -72,6 +73,8 @@ function shape(env: z.infer<typeof Environment>) {
       host: env.WAYBILL_HOST,
       port: env.WAYBILL_PORT,
       healthPort: env.WAYBILL_HEALTH_PORT,
+      /** Where the API serves its metrics; null: nowhere. Never on the port that vendors reach. */
+      metricsPort: env.WAYBILL_METRICS_PORT ?? null,
       publicUrl: env.WAYBILL_PUBLIC_URL ?? `http://${env.WAYBILL_HOST}:${env.WAYBILL_PORT}`,
       temporalUi: env.WAYBILL_TEMPORAL_UI ?? null,
     },

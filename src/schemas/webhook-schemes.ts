@@ -1,7 +1,7 @@
 /**
  * A webhook scheme as data: which bytes were signed, with what, where the signature is, when it is
- * fresh, and what identifies the delivery (docs/architecture, webhook schemes are data). What this
- * version cannot do is refused when the scheme is applied, with the field named.
+ * fresh, and what identifies the delivery (docs/architecture, "Webhook schemes are data"). What
+ * this version cannot do is refused when the scheme is applied, with the field named.
  */
 import { z } from 'zod';
 

@@ -11,8 +11,6 @@ export interface AttemptServices {
   readonly signingKey: SigningKey;
   readonly secrets: SecretProvider;
   readonly call: CallTarget;
-  /** Wall clock in ms, for what others read as a date: signatures and HTTP dates. */
-  readonly wallClockMs: () => number;
   /** A number in [0, 1), for jitter. */
   readonly random: () => number;
   readonly metrics?: DeliveryMetrics;

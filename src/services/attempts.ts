@@ -74,7 +74,7 @@ async function callAndClose(
   signal: AbortSignal,
 ): Promise<AttemptAnswer> {
   const attempt: ClosableAttempt = { ref, attempt: opened.info.attempt, info: opened.info };
-  const openedMs = performance.now();
+  const clock = databaseClock(opened.info);
   const secrets = await targetSecrets(services.secrets, opened.info.target.secretRefs);
   if (secrets === null) {
     return closeWithVerdict(services, attempt, {
@@ -87,7 +87,7 @@ async function callAndClose(
       detail: 'a signing secret of the target cannot be resolved',
     });
   }
-  const sentAtMs = services.wallClockMs();
+  const sentAtMs = clock();
   const started = performance.now();
   const report = await services.call({
     url: opened.info.target.url,
@@ -99,11 +99,8 @@ async function callAndClose(
   });
   const durationMs = Math.round(performance.now() - started);
   if (opened.info.attempt === 1 && report.answer.kind !== 'not_sent') {
-    const waitedMs = started - openedMs;
-    services.metrics?.dispatchedAfter(
-      ageS(opened.info) + waitedMs / 1000,
-      countedAs(ref, opened.info),
-    );
+    const ageMs = sentAtMs - Date.parse(opened.info.receivedAt);
+    services.metrics?.dispatchedAfter(ageMs / 1000, countedAs(ref, opened.info));
   }
   await point('attempt.answered');
   return closeWithVerdict(services, attempt, {
@@ -111,9 +108,7 @@ async function callAndClose(
     detail: report.detail,
     report: { ...report, durationMs, status: statusOf(report), startedAtMs: sentAtMs },
     retryAfterMs:
-      report.answer.kind === 'answered'
-        ? parseRetryAfter(report.answer.retryAfter, services.wallClockMs())
-        : null,
+      report.answer.kind === 'answered' ? parseRetryAfter(report.answer.retryAfter, clock()) : null,
   });
 }
 
@@ -189,9 +184,14 @@ function settled(facts: DeliveryFacts): AttemptAnswer {
   };
 }
 
-/** Since its receipt, in seconds, as of when the facts were read: the database's clock twice. */
-function ageS(facts: DeliveryFacts): number {
-  return (Date.parse(facts.now) - Date.parse(facts.receivedAt)) / 1000;
+/**
+ * The database's clock in ms, carried on by this process's monotonic one: whatever leaves us as an
+ * instant, or is compared with one, does not depend on the clock of a worker.
+ */
+function databaseClock(facts: DeliveryFacts): () => number {
+  const readAtMs = Date.parse(facts.now);
+  const since = performance.now();
+  return () => Math.round(readAtMs + performance.now() - since);
 }
 
 function statusOf(report: TargetReport): number | null {

@@ -10,6 +10,7 @@ import { checkDatabase } from '../db/migrations';
 import { WaybillError } from '../domain/errors';
 import { deliveryId } from '../domain/ids';
 import type { HttpDeps, Readiness } from '../http/deps';
+import { metricsRoute } from '../http/metrics';
 import { createServer } from '../http/server';
 import type { TokenVerifier } from '../http/tokens';
 import { developmentTokens } from '../http/tokens/development';
@@ -17,11 +18,13 @@ import { jwksTokens } from '../http/tokens/jwks';
 import type { Config } from '../schemas/config';
 import { decideReplay } from '../services/replays';
 import { importSigningKey, publicKeySet } from '../signing/keys';
+import type { Telemetry } from '../telemetry/telemetry';
 import { createTelemetry } from '../telemetry/telemetry';
 import { temporalClient, temporalSettings } from '../temporal/connections';
 import { openDatabase } from './databases';
 import { DeliveryStarts } from './delivery-starts';
 import { deliveryWorkflows } from './delivery-workflows';
+import { startPrivateServer } from './private-server';
 import { ingressCounting } from './ingress-counting';
 import { processSecrets } from './secrets';
 import { developmentKeyText, loadSigningKeyText } from './signing-keys';
@@ -54,14 +57,19 @@ export async function startApi(
   };
   try {
     await checkDatabase(data);
-    const deps = await httpDeps({ config, options, log, data, tokens, client: temporal.client });
-    const server = createServer(deps);
+    const telemetry = createTelemetry({ service: 'waybill-api' });
+    const { client } = temporal;
+    const server = createServer(
+      await httpDeps({ config, options, log, data, tokens, client, telemetry }),
+    );
+    const metrics = await serveMetrics(config, log, telemetry);
     const url = await listen(server, config);
     log.info({ url, serve: options.serve }, 'api started');
     return {
       url,
       stop: async () => {
         await server.close();
+        await metrics?.close();
         await close();
       },
     };
@@ -78,14 +86,14 @@ interface Parts {
   readonly data: Database;
   readonly tokens: TokenVerifier;
   readonly client: ReturnType<typeof temporalClient>['client'];
+  readonly telemetry: Telemetry;
 }
 
 async function httpDeps(parts: Parts): Promise<HttpDeps> {
-  const { config, log, data } = parts;
+  const { config, log, data, telemetry } = parts;
   const secrets = processSecrets(config);
   const keyText = await loadSigningKeyText(config, secrets);
   const signingKey = await importSigningKey(keyText);
-  const telemetry = createTelemetry({ service: 'waybill-api' });
   const replays = { data, signingKey, metrics: telemetry.deliveries };
   return {
     data,
@@ -105,8 +113,22 @@ async function httpDeps(parts: Parts): Promise<HttpDeps> {
     newDeliveryId: () => deliveryId(uuidv7()),
     newRequestId: () => uuidv7(),
     count: ingressCounting(telemetry),
-    metrics: telemetry.text,
   };
+}
+
+/** Metrics name tenants: they have a port of their own, or none. */
+async function serveMetrics(config: Config, log: Logger, telemetry: Telemetry) {
+  const { host, metricsPort: port } = config.http;
+  if (port === null) return null;
+  return await startPrivateServer({
+    host,
+    port,
+    setting: 'WAYBILL_METRICS_PORT',
+    log,
+    routes: (app) => {
+      metricsRoute(app, telemetry.text);
+    },
+  });
 }
 
 /** Deliveries are accepted while Temporal is away, so only Postgres decides. */

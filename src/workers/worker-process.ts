@@ -60,7 +60,6 @@ export async function startWorker(config: Config, log: Logger): Promise<RunningW
     secrets,
     signingKey: await loadSigningKey(config, secrets),
     call: targets.call,
-    wallClockMs: Date.now,
     random: Math.random,
     metrics: telemetry.deliveries,
   };

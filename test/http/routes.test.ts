@@ -90,8 +90,8 @@ describe('the OpenAPI document', () => {
   });
   afterAll(() => h.stop());
 
-  it('is the committed one (UPDATE_DOCS=1 writes it)', () => {
-    const update = process.env['UPDATE_DOCS'] === '1';
+  it('is the committed one (UPDATE_SNAPSHOT=1 writes it)', () => {
+    const update = process.env['UPDATE_SNAPSHOT'] === '1';
     if (update) writeFileSync(OPENAPI, `${JSON.stringify(document, null, 2)}\n`);
     expect(document).toEqual(JSON.parse(readFileSync(OPENAPI, 'utf8')));
   });

@@ -73,7 +73,6 @@ export class DeliveryRig {
       signingKey: await importSigningKey(await generateKeyText()),
       secrets: referencedSecrets({ env: process.env }),
       call: targets.call,
-      wallClockMs: Date.now,
       random: () => 0,
     };
     const rig = new DeliveryRig({ db, receiver, connection, services });

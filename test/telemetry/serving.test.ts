@@ -14,7 +14,7 @@ let harness: Harness;
 let fixture: CatalogFixture;
 
 beforeAll(async () => {
-  harness = await Harness.start({ count: ingressCounting(telemetry), metrics: telemetry.text });
+  harness = await Harness.start({ count: ingressCounting(telemetry) });
   fixture = await insertCatalog(harness.db, { eventTypes: ['push'] });
 });
 afterAll(async () => {
@@ -23,6 +23,10 @@ afterAll(async () => {
 
 const scrape = (url: string) => fetch(`${url}/metrics`);
 
+test('the port that vendors reach shows no metrics: they name tenants', async () => {
+  expect((await scrape(harness.url)).status).toBe(404);
+});
+
 test('the API tells Prometheus what became of each request to an ingress', async () => {
   const { ingressRef } = fixture;
   await harness.post(ingressRef, '{"n":1}', { id: 'one' });
@@ -30,10 +34,7 @@ test('the API tells Prometheus what became of each request to an ingress', async
   await harness.post(ingressRef, '{"n":2}', { id: 'one' });
   await harness.post(ingressRef, '{"n":3}', { secret: 'a wrong one' });
   await harness.post(ingressRef, '{"n":4}', { event: 'issues' });
-  const answer = await scrape(harness.url);
-  expect(answer.status).toBe(200);
-  expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
-  const text = await answer.text();
+  const text = await telemetry.text();
   const labels = 'tenant="acme",connector="github"';
   const delivery = (state: string, count: number) =>
     `integration_deliveries_total{${labels},direction="inbound",state="${state}"} ${count}\n`;
@@ -59,6 +60,7 @@ test('a worker serves its metrics beside its health', async () => {
   });
   const answer = await scrape(`http://127.0.0.1:${port}`);
   expect(answer.status).toBe(200);
+  expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
   expect(await answer.text()).toContain('target_info{service_name="waybill-test"} 1\n');
   await server.close();
 });

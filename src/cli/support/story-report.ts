@@ -43,7 +43,7 @@ export async function tellStory(options: StoryOptions): Promise<boolean> {
       const work = async (note: (line: string) => void) => {
         const line = await playLine(chapter);
         lines.push(line);
-        note(line.seen);
+        note(line.expected ? 'as expected' : line.seen);
       };
       await runSteps([{ title: chapter.what, work }]);
     }

@@ -1,5 +1,5 @@
 /**
- * Checks a chain of receipts offline, with the public keys alone (docs/architecture, receipts). A
+ * Checks a chain of receipts offline, with the public keys alone (docs/architecture, "Receipts"). A
  * chain that was cut at its end is still a chain: only a checkpoint over closed chains shows that.
  */
 import { compactVerify, createLocalJWKSet, decodeProtectedHeader, errors } from 'jose';

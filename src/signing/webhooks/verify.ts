@@ -1,7 +1,7 @@
 /**
- * Verifies a webhook request over its bytes (docs/architecture, order of ingress): signature first,
- * then the timestamp's form. Freshness is not decided here: the caller's clock decides that as of
- * receipt, from the signed instant and the tolerance that a positive answer holds.
+ * Verifies a webhook request over its bytes (docs/architecture, "Order of receiving"): signature
+ * first, then the timestamp's form. Freshness is not decided here: the caller's clock decides that
+ * as of receipt, from the signed instant and the tolerance that a positive answer holds.
  */
 import type { Unverified, Verification } from '../../domain/verification';
 import type { TimestampField, WebhookScheme } from '../../schemas/webhook-schemes';

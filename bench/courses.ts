@@ -1,0 +1,114 @@
+/** The durable lane from end to end, and its floor, ready to take requests: for P14 and P15. */
+import { pollUntil } from '../src/workers/embedded/poll';
+import type { Bench } from './benchmark';
+import type { Closers } from './closers';
+import type { BenchDatabase } from './databases';
+import { deploy, INGRESS_SECRET } from './deployment';
+import { startFloors } from './floor';
+import { Answers } from './ledger';
+import { Senders } from './senders';
+import { startTarget, type Target } from './target';
+import { newWebhook } from './webhooks';
+
+/** One side: where requests go in, where they come out, and how to tell that all of them are through. */
+export interface Course {
+  readonly answers: Answers;
+  readonly target: Target;
+  readonly database: BenchDatabase;
+  readonly taskQueue: string;
+  /** Milliseconds of each delivery from its request to the target's answer. */
+  readonly throughMs: readonly number[];
+  /**
+   * Sends new webhooks and answers the milliseconds from the first request until all of them are
+   * acknowledged. Each sender goes on when the target has answered its last delivery.
+   */
+  run(count: number): Promise<number>;
+}
+
+export interface Courses {
+  readonly value: Course;
+  readonly baseline: Course;
+}
+
+/** No run of a course takes this long; one that does ends the benchmark. */
+const PATIENCE_MS = 120_000;
+const POLL_MS = 20;
+
+/** Starts both sides, each with processes, database, queue and target of its own. */
+export async function startCourses(bench: Bench, closers: Closers, name: string): Promise<Courses> {
+  const { environment } = bench;
+  const [ours, bare] = [await startTarget(closers), await startTarget(closers)];
+  const options = { environment, closers, name };
+  const waybill = await deploy({ ...options, targetUrl: ours.url });
+  const floor = await startFloors({ ...options, targetUrl: bare.url });
+  const acknowledged = async (): Promise<number> => {
+    const counts = await waybill.database.counts(
+      `select count(*) as all from waybill.deliveries where state = 'Acknowledged'`,
+    );
+    return counts['all'] ?? 0;
+  };
+  const value = course(bench, closers, {
+    url: waybill.ingressUrl,
+    target: ours,
+    ...waybill,
+    acknowledged,
+  });
+  // The floor keeps no state: it has done its work when the target has answered.
+  const baseline = course(bench, closers, {
+    url: floor.acceptUrl,
+    target: bare,
+    ...floor,
+    acknowledged: () => Promise.resolve(bare.deliveries),
+  });
+  return { value, baseline };
+}
+
+interface Parts {
+  readonly url: string;
+  readonly target: Target;
+  readonly database: BenchDatabase;
+  readonly taskQueue: string;
+  /** How many deliveries are acknowledged by now. */
+  readonly acknowledged: () => Promise<number>;
+}
+
+function course(bench: Bench, closers: Closers, parts: Parts): Course {
+  const { target, database, taskQueue } = parts;
+  const senders = new Senders(parts.url, bench.signal);
+  closers.add(() => senders.close());
+  const answers = new Answers();
+  const throughMs: number[] = [];
+  const reached = (what: string, check: () => Promise<boolean>) =>
+    withinPatience(bench, what, check);
+  return {
+    ...{ answers, target, database, taskQueue, throughMs },
+    run: async (count) => {
+      const webhooks = Array.from({ length: count }, () => newWebhook(INGRESS_SECRET));
+      const started = performance.now();
+      await senders.send(webhooks, answers, async ({ deliveryId, sentAtMs }) => {
+        await target.answered(deliveryId);
+        throughMs.push(performance.now() - sentAtMs);
+      });
+      await reached('all deliveries are acknowledged', async () => {
+        return (await parts.acknowledged()) >= answers.accepted;
+      });
+      const elapsedMs = performance.now() - started;
+      // The last workflows still close: that must not fall on the next measurement.
+      await reached('all workflows are closed', async () => {
+        return (await bench.environment.temporal.count(taskQueue, 'Running')) === 0;
+      });
+      return elapsedMs;
+    },
+  };
+}
+
+async function withinPatience(
+  bench: Bench,
+  what: string,
+  check: () => Promise<boolean>,
+): Promise<void> {
+  const { signal } = bench;
+  const done = await pollUntil(check, { timeoutMs: PATIENCE_MS, intervalMs: POLL_MS, signal });
+  signal.throwIfAborted();
+  if (!done) throw new Error(`not within ${PATIENCE_MS / 1000} s: ${what}`);
+}
