@@ -33,6 +33,8 @@ export interface Figure {
   readonly unit: string;
   readonly value: Spread;
   readonly baseline: Spread;
+  /** Value through baseline, round by round; null where there are no rounds. */
+  readonly ratios: Spread | null;
   readonly goal: Goal;
   /** Share of the requests that ended as they should, from 0 to 1. */
   readonly success: { readonly value: number; readonly baseline: number };

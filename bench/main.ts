@@ -54,7 +54,7 @@ async function benchmark(chosen: readonly Benchmark[], options: Options): Promis
     printJson(figures.map(answerOf));
     for (const line of [...notesOf(figures), ...warnings]) progress(line);
   } else {
-    printLine(tableOf(figures, terminalWidth()));
+    if (figures.length > 0) printLine(tableOf(figures, terminalWidth()));
     for (const line of warnings) printLine(line);
   }
   if (signal.aborted) return INTERRUPTED_EXIT;

@@ -48,8 +48,9 @@ export function tableOf(figures: readonly Figure[], width: number): string {
 
 /** What a reader of the figures must know, and why one of them is void. */
 export function notesOf(figures: readonly Figure[]): string[] {
-  return figures.flatMap(({ id, notes, imbalances }) => [
-    ...notes,
+  return figures.flatMap(({ id, ratios, notes, imbalances }) => [
+    ...(ratios === null ? [] : [`${id}: ratio by round ${spread(ratios)}`]),
+    ...notes.map((note) => `${id}: ${note}`),
     ...imbalances.map((imbalance) => `${id} IS VOID: ${imbalance}`),
   ]);
 }

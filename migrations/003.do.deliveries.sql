@@ -129,12 +129,13 @@ create table waybill.dedup_keys (
 );
 create index dedup_keys_expired on waybill.dedup_keys (expires_at);
 
--- The bytes of rejected requests, for a short time. They are kept apart from artifacts: nobody has
+-- The bytes of rejected requests, for a short time and up to a bound per tenant. They are kept apart from artifacts: nobody has
 -- vouched for them, and forgetting them must never touch the bytes of a real delivery.
 create table waybill.rejected_payloads (
   tenant_id text not null,
   delivery_id uuid not null,
   content bytea not null,
+  size_bytes integer not null,
   expires_at timestamptz not null,
   primary key (tenant_id, delivery_id),
   foreign key (tenant_id, delivery_id) references waybill.deliveries

@@ -114,7 +114,7 @@ end
 $$;
 
 -- Records a request whose signature was refused. Its bytes are kept for settings'
--- rejected_bytes_minutes; it takes no dedup key and starts nothing.
+-- rejected_bytes_minutes, within a bound; it takes no dedup key and starts nothing.
 create function waybill.store_rejected(
   p_tenant text,
   p_delivery uuid,
@@ -138,9 +138,13 @@ begin
        length(p_payload), p_fields->>'contentType', coalesce(p_fields->'keptHeaders', '[]'::jsonb),
        coalesce(p_fields->'evidence', '{}'::jsonb), p_fields->>'reason', p_fields->>'detail',
        v_now, v_now);
-  insert into waybill.rejected_payloads (tenant_id, delivery_id, content, expires_at)
-    select p_tenant, p_delivery, p_payload, v_now + make_interval(mins => s.rejected_bytes_minutes)
-      from waybill.settings s;
+  -- Anybody can send these: past 64 MiB of a tenant the row still tells of the request, without bytes.
+  insert into waybill.rejected_payloads (tenant_id, delivery_id, content, size_bytes, expires_at)
+    select p_tenant, p_delivery, p_payload, length(p_payload),
+           v_now + make_interval(mins => s.rejected_bytes_minutes)
+      from waybill.settings s
+      where (select coalesce(sum(r.size_bytes), 0) + length(p_payload) from waybill.rejected_payloads r
+              where r.tenant_id = p_tenant) <= 64 * 1024 * 1024;
 end
 $$;
 

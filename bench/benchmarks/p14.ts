@@ -43,6 +43,7 @@ async function figure(bench: Bench, value: Course, baseline: Course): Promise<Fi
     unit: 'events',
     value: spreadOf(ours),
     baseline: spreadOf(bare),
+    ratios: null,
     goal: { of: 'value', atMost: GOAL_EVENTS },
     success: { value: value.answers.success, baseline: baseline.answers.success },
     imbalances: books.imbalances,
@@ -53,10 +54,9 @@ async function figure(bench: Bench, value: Course, baseline: Course): Promise<Fi
 async function historyLengths(bench: Bench, course: Course): Promise<number[]> {
   const { client } = bench.environment.temporal;
   const lengths: number[] = [];
-  for await (const { historyLength } of client.workflow.list({
-    query: `TaskQueue = '${course.taskQueue}' AND ExecutionStatus = 'Completed'`,
-  })) {
-    if (historyLength !== undefined) lengths.push(historyLength);
+  const query = `TaskQueue = '${course.taskQueue}' AND ExecutionStatus = 'Completed'`;
+  for await (const { historyLength } of client.workflow.list({ query })) {
+    lengths.push(historyLength);
   }
   return lengths;
 }

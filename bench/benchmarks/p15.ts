@@ -49,7 +49,7 @@ async function measure(bench: Bench, courses: Courses): Promise<Figure> {
     success: { value: value.answers.success, baseline: baseline.answers.success },
     imbalances,
     notes: [
-      `P15: ${SENDERS} senders in a closed loop, ${DELIVERIES} deliveries of ${BODY_BYTES} bytes a ` +
+      `${SENDERS} senders in a closed loop, ${DELIVERIES} deliveries of ${BODY_BYTES} bytes a ` +
         `round; request to the target's answer p95 ${p95(value)} ms, baseline ${p95(baseline)} ms`,
     ],
   };

@@ -92,6 +92,9 @@ async function measure(bench: Bench, closers: Closers): Promise<Figure[]> {
     },
   );
   const books = await closeBooks(course, lanes);
+  const accepted = sum(lanes.map((lane) => lane.value.answers.accepted));
+  const starts = await environment.temporal.count(waybill.taskQueue, 'Running');
+  bench.progress(`P17: ${accepted} deliveries accepted in the rounds, ${starts} workflows started`);
   return lanes.map((lane, at) => figure(lane, played[at], books.imbalances));
 }
 
@@ -180,7 +183,7 @@ function figure(lane: Lane, played: Played | undefined, imbalances: readonly str
     success: { value: lane.value.answers.success, baseline: lane.baseline.answers.success },
     imbalances,
     notes: [
-      `${lane.id}: ${SENDERS} senders in a closed loop, ${REQUESTS} requests of ${BODY_BYTES} bytes a ` +
+      `${SENDERS} senders in a closed loop, ${REQUESTS} requests of ${BODY_BYTES} bytes a ` +
         `round; answers p95 ${p95(lane.value)} ms, baseline ${p95(lane.baseline)} ms`,
     ],
   };

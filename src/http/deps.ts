@@ -59,6 +59,8 @@ export interface HttpDeps {
   readonly serve: { readonly api: boolean; readonly ingress: boolean };
   /** The URL under which vendors reach this server; schemes that sign a URL sign this one. */
   readonly publicBaseUrl: string;
+  /** Addresses of balancers whose X-Forwarded-For is believed; empty: nobody's. */
+  readonly trustedProxies: readonly string[];
   readonly ready: () => Promise<Readiness>;
   /** Authenticates cursors; the same in every process of the deployment, at least 32 bytes. */
   readonly cursorKey: Uint8Array;

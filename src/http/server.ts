@@ -29,6 +29,7 @@ export function createServer(deps: HttpDeps): FastifyInstance {
   const app = fastify({
     logger: false,
     genReqId: deps.newRequestId,
+    trustProxy: deps.trustedProxies.length === 0 ? false : [...deps.trustedProxies],
     bodyLimit: API_BODY_LIMIT_BYTES,
     requestTimeout: requestMs,
     keepAliveTimeout: KEEP_ALIVE_MS,

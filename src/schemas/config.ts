@@ -5,6 +5,11 @@ import { Duration } from './durations';
 
 const Port = z.coerce.number().int().min(0).max(65_535);
 const PostgresUrl = z.url({ protocol: /^postgres(ql)?$/ });
+/** Addresses and ranges, separated by commas: `10.0.0.0/8, 127.0.0.1`. */
+const AddressList = z
+  .string()
+  .transform((text) => text.split(',').map((part) => part.trim()))
+  .pipe(z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])));
 const HttpUrl = z.url({ protocol: /^https?$/ });
 
 const Environment = z.object({
@@ -22,6 +27,7 @@ const Environment = z.object({
   WAYBILL_HEALTH_PORT: Port.default(7381),
   WAYBILL_METRICS_PORT: Port.optional(),
   WAYBILL_PUBLIC_URL: HttpUrl.optional(),
+  WAYBILL_TRUSTED_PROXIES: AddressList.default([]),
   WAYBILL_TEMPORAL_UI: HttpUrl.optional(),
 
   WAYBILL_SIGNING_KEY: z.string().min(1).optional(),
@@ -77,6 +83,8 @@ function shape(env: z.infer<typeof Environment>) {
       metricsPort: env.WAYBILL_METRICS_PORT ?? null,
       publicUrl: env.WAYBILL_PUBLIC_URL ?? `http://${env.WAYBILL_HOST}:${env.WAYBILL_PORT}`,
       temporalUi: env.WAYBILL_TEMPORAL_UI ?? null,
+      /** Balancers whose X-Forwarded-For names the sender; it only decides whom a limit counts for. */
+      trustedProxies: env.WAYBILL_TRUSTED_PROXIES,
     },
     signingKeyRef: env.WAYBILL_SIGNING_KEY ?? null,
     secretsDir: env.WAYBILL_SECRETS_DIR,

@@ -27,7 +27,7 @@ export function dispatchHeaders(dispatch: DispatchRequest): Record<string, strin
     ...(info.contentType === null ? {} : { 'content-type': info.contentType }),
     'user-agent': 'waybill',
     'waybill-delivery-id': dispatch.deliveryId,
-    'waybill-event-type': info.eventType,
+    'waybill-event-type': headerText(info.eventType),
     'waybill-received-at': info.receivedAt,
     'waybill-attempt': String(info.attempt),
     'waybill-replay': String(info.series - 1),
@@ -40,4 +40,9 @@ export function dispatchHeaders(dispatch: DispatchRequest): Record<string, strin
           secrets: dispatch.secrets,
         })),
   };
+}
+
+/** A vendor's word as a header can hold it: what is not printable ASCII is percent-encoded. */
+function headerText(text: string): string {
+  return text.replace(/[^\x20-\x7e]+/gu, encodeURIComponent);
 }

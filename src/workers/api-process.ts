@@ -107,6 +107,7 @@ async function httpDeps(parts: Parts): Promise<HttpDeps> {
     namespace: temporalSettings().namespace,
     serve: parts.options.serve,
     publicBaseUrl: config.http.publicUrl,
+    trustedProxies: config.http.trustedProxies,
     ready: () => readiness(data),
     // Every process of the deployment signs receipts with one key, so they agree on this one, too.
     cursorKey: createHmac('sha256', keyText).update('waybill-cursors').digest(),

@@ -237,6 +237,20 @@ describe('a refused request', () => {
     });
   });
 
+  test('keeps no bytes once a tenant has 64 MiB of them: anybody can send such requests', async () => {
+    const first = verifiedRequest(acme, {});
+    await rejectDelivery(db.as('waybill_data'), first, why);
+    await db.rows('update waybill.rejected_payloads set size_bytes = 64 * 1024 * 1024');
+    const next = verifiedRequest(acme, {});
+    await rejectDelivery(db.as('waybill_data'), next, why);
+    expect(await storedDelivery(db, next)).toMatchObject({ state: 'Rejected' });
+    const kept = await db.rows('select from waybill.rejected_payloads where delivery_id = $1', [
+      next.deliveryId,
+    ]);
+    expect(kept).toHaveLength(0);
+    await db.rows('delete from waybill.rejected_payloads');
+  });
+
   test('leaves no artifact behind', async () => {
     const refused = verifiedRequest(acme, { payload: Buffer.from('refused bytes') });
     await rejectDelivery(db.as('waybill_data'), refused, why);

@@ -131,6 +131,7 @@ export class Harness {
       namespace: 'default',
       serve: { api: true, ingress: true },
       publicBaseUrl: 'https://hooks.example.test',
+      trustedProxies: [],
       ready: () => Promise.resolve({ ready: true, checks: { postgres: 'ok' } }),
       cursorKey: randomBytes(32),
       newDeliveryId: () => deliveryId(uuidv7()),

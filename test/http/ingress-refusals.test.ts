@@ -50,6 +50,22 @@ describe('a request with a bad signature', () => {
     expect(await h.stored()).toMatchObject([{ state: 'Rejected', reason, external_id: null }]);
   });
 
+  it('counts for its sender, whom only a trusted balancer may name', async () => {
+    const trusting = await h.alsoServe({ trustedProxies: ['127.0.0.1'] });
+    const statuses = new Map<string, number[]>();
+    for (const base of [trusting.base, h.url]) {
+      const seen: number[] = [];
+      for (let n = 0; n < 62; n += 1) {
+        const headers = { 'x-forwarded-for': `203.0.113.${n}` };
+        seen.push((await h.post(hook.ingressRef, '{}', { secret: 'wrong', base, headers })).status);
+      }
+      statuses.set(base, seen);
+    }
+    await trusting.close();
+    expect(statuses.get(trusting.base)).not.toContain(429);
+    expect(statuses.get(h.url)).toContain(429);
+  });
+
   it('is recorded sixty times a minute for one sender, and verified ones pass all the while', async () => {
     const other = await insertCatalog(h.db, { subscription: 'other' });
     const statuses: number[] = [];

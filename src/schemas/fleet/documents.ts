@@ -13,7 +13,7 @@ import { SuccessCheck } from '../targets';
 import { WebhookScheme } from '../webhook-schemes';
 import { IngressSecrets } from './ingress-secrets';
 
-export const MAX_BODY_BYTES = 26_214_400;
+const MAX_BODY_BYTES = 26_214_400;
 
 export const CONNECTOR_STATUSES = [
   'draft',

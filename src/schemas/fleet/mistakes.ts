@@ -58,7 +58,7 @@ export function mistakeAt(
 }
 
 /** `['ingress', 'secrets', 0, 'ref']` → `ingress.secrets[0].ref`. */
-export function fieldName(path: FieldPath): string {
+function fieldName(path: FieldPath): string {
   return path
     .map((step, index) => {
       if (typeof step === 'number') return `[${step}]`;
