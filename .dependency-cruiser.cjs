@@ -117,18 +117,8 @@ module.exports = {
         'A package that src imports must be in "dependencies" of package.json, or it is missing ' +
         'where only those are installed.',
       severity: 'error',
-      // The demo posts GitHub's published example payloads, and runs from a clone only.
-      from: { path: '^src/', pathNot: '^src/demo/' },
+      from: { path: '^src/' },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
-    },
-    {
-      name: 'demo-dev-dependencies',
-      comment:
-        'Of the development dependencies src/demo may import the example payloads alone; put ' +
-        'another package into "dependencies" of package.json.',
-      severity: 'error',
-      from: { path: '^src/demo/' },
-      to: { dependencyTypes: ['npm-dev'], pathNot: '^node_modules/@octokit/webhooks-examples/' },
     },
     {
       name: 'listed-dependencies',

@@ -25,6 +25,6 @@ COPY schemes ./schemes
 COPY deploy/ready.js ./deploy/
 USER node
 VOLUME /var/lib/waybill
-EXPOSE 7380 7381
+EXPOSE 7380 7381 7382
 ENTRYPOINT ["node", "--enable-source-maps", "/app/bin/waybill.js"]
 CMD ["--help"]

@@ -17,6 +17,8 @@ export async function createDatabase(serverUrl: string): Promise<BenchDatabase> 
   await asAdmin(serverUrl, (client) => client.query(`create database ${name}`));
   const url = withDatabase(serverUrl, name);
   const client = new Client({ connectionString: url, application_name: 'waybill-bench' });
+  // A connection that breaks fails the next statement, not the process.
+  client.on('error', () => undefined);
   await client.connect();
   return {
     url,

@@ -55,15 +55,24 @@ function spawnWaybill(args: readonly string[], options: ProcessOptions): ChildPr
   return spawnNode(WAYBILL, args, options);
 }
 
+/** Those that run. When this process ends out of turn, they end with it. */
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
 function spawnNode(script: string, args: readonly string[], options: ProcessOptions): ChildProcess {
   const log = openSync(options.logFile, 'a');
   try {
-    return spawn(process.execPath, [script, ...args], {
+    const child = spawn(process.execPath, [script, ...args], {
       cwd: ROOT,
       env: { ...process.env, ...options.env },
       // The input is never written to: its end tells a floor that this process is gone.
       stdio: ['pipe', log, log],
     });
+    running.add(child);
+    child.once('close', () => running.delete(child));
+    return child;
   } finally {
     closeSync(log);
   }

@@ -3,7 +3,7 @@
  * machine does falls on both. Which of the two begins changes from round to round.
  */
 
-/** Measures once and answers the figure of that time. */
+/** Measures once and answers a rate. */
 export type Side = () => Promise<number>;
 
 export interface Contest {

@@ -327,6 +327,7 @@ table rejected_payloads
   tenant_id text not null
   delivery_id uuid not null
   content bytea not null
+  size_bytes integer not null
   expires_at timestamp with time zone not null
   constraint rejected_payloads_pkey PRIMARY KEY (tenant_id, delivery_id)
   constraint rejected_payloads_tenant_id_delivery_id_fkey FOREIGN KEY (tenant_id, delivery_id) REFERENCES waybill.deliveries(tenant_id, delivery_id)
@@ -425,7 +426,7 @@ table subscriptions
   grant select to waybill_data
   grant select to waybill_observer
   grant select to waybill_operations
-  grant update (state, pause_reason, last_delivery_at) to waybill_data
+  grant update (state, pause_reason, last_delivery_at, event_seq) to waybill_data
 
 table targets
   tenant_id text not null
@@ -494,6 +495,9 @@ function ms_until(p_at timestamp with time zone) returns bigint, sql, volatile
   grant execute to waybill_data
 
 function open_attempt(p_tenant text, p_delivery uuid, p_owner text) returns TABLE(answer text, info jsonb, payload bytea), plpgsql, volatile
+  grant execute to waybill_data
+
+function pause_subscription(d waybill.deliveries, p_reason text) returns void, plpgsql, volatile
   grant execute to waybill_data
 
 function read_delivery_facts(p_tenant text, p_delivery uuid) returns jsonb, plpgsql, volatile

@@ -10,8 +10,9 @@ begin atomic
     'connectorId', i.connector_id,
     'instanceId', i.instance_id,
     'state', case
-      when s.state = 'deactivated' or i.status <> 'enabled' or v.status = 'revoked' or not c.enabled
-        then 'deactivated'
+      when s.state = 'deactivated' or i.status = 'revoked' or v.status = 'revoked' then 'deactivated'
+      -- Switched off for a while: collect, so that nothing is lost.
+      when i.status = 'disabled' or not c.enabled then 'paused'
       else s.state end,
     'eventTypes', to_jsonb(s.event_types),
     'scheme', v.webhook_scheme,

@@ -86,8 +86,8 @@ begin
         'connectorId', d.connector_id, 'subscriptionId', d.subscription_id,
         'eventType', d.event_type, 'payloadHash', encode(d.payload_sha256, 'hex')));
   end if;
-  if v_chain->>'subscriptionState' = 'paused' then
-    update waybill.deliveries set reason = 'subscription_paused', detail = v_chain->>'pauseReason',
+  if v_chain->>'heldBy' is not null then
+    update waybill.deliveries set reason = 'held', detail = v_chain->>'heldBy',
         waiting_since = coalesce(waiting_since, clock_timestamp()),
         attend_at = clock_timestamp() + interval '5 minutes'
       where tenant_id = p_tenant and delivery_id = p_delivery returning * into d;
@@ -121,13 +121,17 @@ create function waybill.dispatch_chain(d waybill.deliveries) returns jsonb
   language sql stable
   return (
     select jsonb_build_object(
-      'subscriptionState', s.state, 'pauseReason', s.pause_reason,
+      -- Why it is held, if it is; null: nothing holds it.
+      'heldBy', case
+        when s.state = 'paused' then coalesce(s.pause_reason, 'paused')
+        when i.status = 'disabled' then 'instance_disabled'
+        when not c.enabled then 'connector_disabled' end,
       'targetId', t.target_id, 'targetKind', t.kind, 'target', t.config,
       'retry', coalesce(s.retry_profile, v.retry_profile, g.default_retry),
       'broken', case
         when s.state = 'deactivated' then 'subscription_deactivated'
-        when i.status <> 'enabled' then 'instance_revoked'
-        when v.status = 'revoked' or not c.enabled then 'connector_revoked' end)
+        when i.status = 'revoked' then 'instance_revoked'
+        when v.status = 'revoked' then 'connector_revoked' end)
     from waybill.subscriptions s
     join waybill.targets t on t.tenant_id = s.tenant_id and t.target_id = s.target_id
     join waybill.instances i on i.tenant_id = s.tenant_id and i.instance_id = s.instance_id
@@ -192,10 +196,28 @@ begin
         where tenant_id = p_tenant and delivery_id = p_delivery;
   end case;
   if (p_close->>'pauseSubscription')::boolean then
-    update waybill.subscriptions set state = 'paused', pause_reason = p_close->>'reason'
-      where tenant_id = p_tenant and subscription_id = d.subscription_id and state = 'active';
+    perform waybill.pause_subscription(d, p_close->>'reason');
   end if;
   return jsonb_build_object('answer', 'closed');
+end
+$$;
+
+-- Pauses the subscription of a delivery whose target is gone, once, with its event.
+create function waybill.pause_subscription(d waybill.deliveries, p_reason text) returns void
+  language plpgsql as $$
+declare
+  v_seq integer;
+begin
+  update waybill.subscriptions
+    set state = 'paused', pause_reason = p_reason, event_seq = event_seq + 1
+    where tenant_id = d.tenant_id and subscription_id = d.subscription_id and state = 'active'
+    returning event_seq into v_seq;
+  if v_seq is null then return; end if;
+  insert into waybill.outbox_events (tenant_id, aggregate, aggregate_seq, topic, payload)
+    values (d.tenant_id, 'subscription/' || d.subscription_id, v_seq,
+            'connectors.subscriptions.v1.connector-subscription-changed', jsonb_build_object(
+              'subscriptionId', d.subscription_id, 'tenantId', d.tenant_id,
+              'connectorId', d.connector_id, 'active', false));
 end
 $$;
 

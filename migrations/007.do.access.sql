@@ -54,7 +54,7 @@ grant select, insert on waybill.artifacts, waybill.receipts, waybill.outbox_even
 grant select, insert, update on waybill.deliveries, waybill.delivery_attempts, waybill.dedup_keys,
   waybill.idempotency_keys, waybill.replay_jobs, waybill.replay_items to waybill_data;
 -- What dispatching itself may change of a subscription.
-grant update (state, pause_reason, last_delivery_at) on waybill.subscriptions to waybill_data;
+grant update (state, pause_reason, event_seq, last_delivery_at) on waybill.subscriptions to waybill_data;
 grant execute on function
   waybill.find_ingress(text),
   waybill.keep_artifact(text, bytea, bytea),
@@ -66,6 +66,7 @@ grant execute on function
   waybill.emit_delivery_event(waybill.deliveries, integer, text, jsonb),
   waybill.dispatch_chain(waybill.deliveries),
   waybill.chain_moved(waybill.deliveries, jsonb),
+  waybill.pause_subscription(waybill.deliveries, text),
   waybill.settle_delivery(waybill.deliveries, text, text, text, jsonb),
   waybill.open_attempt(text, uuid, text),
   waybill.close_attempt(text, uuid, integer, jsonb, jsonb),

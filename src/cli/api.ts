@@ -2,6 +2,7 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { surroundings } from './support/environment';
 import { runUntilAsked } from './support/long-running';
+import { namingDatabase } from './support/storage';
 
 const PARTS = ['api', 'ingress'] as const;
 type Part = (typeof PARTS)[number];
@@ -41,7 +42,10 @@ async function serve({ serve: parts }: { readonly serve: readonly Part[] }): Pro
   const log = createLogger(config.logLevel, 'waybill-api');
   await runUntilAsked(async () => {
     const served = { api: parts.includes('api'), ingress: parts.includes('ingress') };
-    const api = await startApi(config, { serve: served }, log);
+    const { dataUrl, adminUrl } = config.database;
+    const api = await namingDatabase(dataUrl ?? adminUrl, () =>
+      startApi(config, { serve: served }, log),
+    );
     return {
       // A server breaks at its start or not at all.
       broken: new Promise<never>(() => undefined),

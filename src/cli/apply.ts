@@ -11,6 +11,7 @@ import { openDatabase } from '../workers/databases';
 import { operatorName, quietLog, surroundings } from './support/environment';
 import { changesTable } from './support/fleet-changes';
 import { printJson, printLine } from './support/output';
+import { namingDatabase } from './support/storage';
 
 interface ApplyOptions {
   readonly file: string;
@@ -37,8 +38,12 @@ async function apply({ file, json }: ApplyOptions): Promise<void> {
   const { config } = surroundings();
   const control = openDatabase(config, 'waybill_control', quietLog());
   try {
-    await checkDatabase(control);
-    tell(await publishFleet(control, fleet, operatorName()), json === true);
+    const { controlUrl, adminUrl } = config.database;
+    const published = await namingDatabase(controlUrl ?? adminUrl, async () => {
+      await checkDatabase(control);
+      return await publishFleet(control, fleet, operatorName());
+    });
+    tell(published, json === true);
   } catch (error) {
     if (error instanceof FleetInvalid) throw toldMistakes(error, json === true);
     throw error;

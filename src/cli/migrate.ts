@@ -4,6 +4,7 @@ import { migrate } from '../db/migrations';
 import { requireAdminUrl } from '../workers/databases';
 import { surroundings } from './support/environment';
 import { printJson, printLine } from './support/output';
+import { namingDatabase } from './support/storage';
 
 export function addMigrate(program: Command): void {
   program
@@ -20,7 +21,8 @@ export function addMigrate(program: Command): void {
 
 async function runMigrate({ json }: { readonly json?: true }): Promise<void> {
   const { config } = surroundings();
-  const applied = await migrate(requireAdminUrl(config));
+  const url = requireAdminUrl(config);
+  const applied = await namingDatabase(url, () => migrate(url));
   if (json) {
     printJson({ applied });
     return;

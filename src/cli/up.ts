@@ -1,6 +1,6 @@
 /** `waybill up`: everything on this machine, and on request the story that shows it at work. */
 import path from 'node:path';
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { EXAMPLE_FLEET } from '../workers/up/fleet';
 import { PORT_SETTINGS } from '../workers/up/settings';
 import { bringUp, type RunningUp } from '../workers/up/up';
@@ -8,6 +8,7 @@ import { CommandFailure } from './support/failures';
 import { printLine } from './support/output';
 import { aborted, endRequested } from './support/signals';
 import { addressLines, tellStory } from './support/story-report';
+import { namingDatabase } from './support/storage';
 
 interface UpOptions {
   readonly story?: true;
@@ -21,7 +22,13 @@ export function addUp(program: Command): void {
   program
     .command('up')
     .description('Bring up everything on this machine, until Ctrl-C.')
-    .option('--fleet <file>', 'the fleet file to publish (default: examples/fleet.yaml)')
+    .addOption(
+      // The story is that of the example's events and targets.
+      new Option(
+        '--fleet <file>',
+        'the fleet file to publish (default: examples/fleet.yaml)',
+      ).conflicts('story'),
+    )
     .option('--story', 'play the story: real payloads received, dispatched, failed and replayed')
     .option('--once', 'stop everything afterwards; exit 0 only if all of it came out as expected')
     .option('--json', 'with --story: its lines as JSON')
@@ -37,30 +44,23 @@ export function addUp(program: Command): void {
 
 async function up(options: UpOptions): Promise<void> {
   const { progressSteps } = await import('./support/progress.js');
-  if (options.story && options.fleet !== undefined) {
-    throw new CommandFailure(
-      'usage',
-      'the story needs the example fleet: leave --fleet or --story',
-    );
-  }
   const signal = endRequested();
   const runSteps = progressSteps();
   const { loadPayloads } = await import('../demo/payloads.js');
   // Known before anything is fetched or started.
   const payloads = options.story ? await loadPayloads() : null;
   const fleetFile = options.fleet === undefined ? EXAMPLE_FLEET : path.resolve(options.fleet);
-  const running = await bringUp({
-    environment: process.env,
-    ...{ fleetFile, runSteps, signal },
-  }).catch((error: unknown) => {
+  const running = await namingDatabase(process.env['DATABASE_URL'] ?? null, () =>
+    bringUp({ environment: process.env, ...{ fleetFile, runSteps, signal } }),
+  ).catch((error: unknown) => {
     throw signal.aborted ? interrupted() : error;
   });
   const story: { asExpected: boolean | null } = { asExpected: null };
-  await untilStopped(running, signal, async () => {
+  await untilStopped(running, signal, async (over) => {
     if (payloads === null) printLine(addressLines(running).join('\n'));
     else {
       const json = options.json === true;
-      story.asExpected = await tellStory({ running, payloads, runSteps, json });
+      story.asExpected = await tellStory({ running, payloads, runSteps, json, signal: over });
     }
     if (!options.once) await aborted(signal);
   });
@@ -74,11 +74,13 @@ async function up(options: UpOptions): Promise<void> {
 async function untilStopped(
   running: RunningUp,
   signal: AbortSignal,
-  work: () => Promise<void>,
+  work: (over: AbortSignal) => Promise<void>,
 ): Promise<void> {
+  const over = new AbortController();
   try {
-    await Promise.race([work(), running.lost, aborted(signal)]);
+    await Promise.race([work(over.signal), running.lost, aborted(signal)]);
   } finally {
+    over.abort();
     process.stderr.write('stopping …\n');
     await running.stop();
   }

@@ -4,6 +4,7 @@ import { TASK_QUEUES, type TaskQueue } from '../domain/workflow-ids';
 import type { WorkerCondition } from '../workers/health';
 import { surroundings } from './support/environment';
 import { runUntilAsked } from './support/long-running';
+import { namingDatabase } from './support/storage';
 
 export function addWorker(program: Command): void {
   program
@@ -47,7 +48,8 @@ async function work(): Promise<void> {
     metrics: () => condition.metrics(),
   });
   await runUntilAsked(async () => {
-    const worker = await startWorker(config, log);
+    const { dataUrl, adminUrl } = config.database;
+    const worker = await namingDatabase(dataUrl ?? adminUrl, () => startWorker(config, log));
     condition = worker;
     return {
       broken: worker.done,

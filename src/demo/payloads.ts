@@ -31,10 +31,11 @@ const LARGE_PUSH_COMMITS = 250;
 
 /**
  * The payloads of the story.
+ * @param name the package that holds them
  * @throws WaybillError `config_invalid` when the package is not installed
  */
-export async function loadPayloads(): Promise<Payloads> {
-  const catalogue = await loadCatalogue();
+export async function loadPayloads(name = PACKAGE): Promise<Payloads> {
+  const catalogue = await loadCatalogue(name);
   const push = example(catalogue, 'push', (it) => commitsOf(it).length > 0);
   return {
     push: payload('push', 'push', push),
@@ -54,14 +55,14 @@ export async function loadPayloads(): Promise<Payloads> {
   };
 }
 
-async function loadCatalogue(): Promise<Catalogue> {
+async function loadCatalogue(name: string): Promise<Catalogue> {
   try {
-    const file = createRequire(__filename).resolve(PACKAGE);
+    const file = createRequire(__filename).resolve(name);
     return Catalogue.parse(JSON.parse(await readFile(file, 'utf8')));
   } catch (error) {
     throw new WaybillError(
       'config_invalid',
-      `the example payloads (npm ${PACKAGE}) are not installed: run \`npm ci\` without omitting ` +
+      `the example payloads (npm ${name}) are not installed: run \`npm ci\` without omitting ` +
         'development dependencies, or `waybill up` without --story',
       { cause: error },
     );

@@ -19,9 +19,6 @@ export interface AttemptRequest extends DeliveryRef {
   readonly takeOver: boolean;
 }
 
-/** Why a delivery is held although nothing is wrong with it. */
-export type HoldReason = 'subscription_paused';
-
 export type AttemptAnswer =
   /** The target took it; the delivery is Acknowledged. */
   | { readonly kind: 'acknowledged'; readonly attempt: number }
@@ -48,8 +45,8 @@ export type AttemptAnswer =
   | {
       readonly kind: 'held';
       readonly state: DeliveryState;
-      readonly why: HoldReason;
-      readonly detail: string;
+      /** `paused` by an operator, `target_gone`, `instance_disabled` or `connector_disabled`. */
+      readonly why: string;
     }
   /** Nothing was tried: the row is in a state that wants no attempt. */
   | {

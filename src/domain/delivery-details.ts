@@ -14,11 +14,20 @@ export function retryDetails(answer: Answer<'retry'>, dueAtIso: string): string 
   );
 }
 
-export function heldDetails(answer: Answer<'held'>, deliveryId: string): string {
-  const why = answer.detail === '' ? 'by an operator' : `because of \`${answer.detail}\``;
+const HELD: Readonly<Record<string, readonly [cause: string, remedy: string]>> = {
+  paused: ['its subscription is paused', 'Publish the subscription as `active`'],
+  target_gone: [
+    'its target answered 410, which paused the subscription',
+    'Correct the target, publish the subscription as `active`',
+  ],
+  instance_disabled: ['its instance is disabled', 'Publish the instance as `enabled`'],
+  connector_disabled: ['its connector is disabled', 'Enable the connector'],
+};
+
+export function heldDetails(why: string, deliveryId: string): string {
+  const [cause, remedy] = HELD[why] ?? [`it is held by \`${why}\``, 'Remove the cause'];
   return (
-    `**Held**: its subscription was paused ${why}. ` +
-    'Mend the cause, then publish the subscription as `active` with `waybill apply -f`; ' +
+    `**Held**: ${cause}. ${remedy} with \`waybill apply -f\`; ` +
     `delivery \`${deliveryId}\` then goes on by itself.`
   );
 }

@@ -9,7 +9,6 @@ type Branded<Name extends string> = string & { readonly [brand]: Name };
 
 export type TenantId = Branded<'TenantId'>;
 export type SubscriptionId = Branded<'SubscriptionId'>;
-export type TargetId = Branded<'TargetId'>;
 export type IngressRef = Branded<'IngressRef'>;
 /** A time-ordered UUID (version 7). */
 export type DeliveryId = Branded<'DeliveryId'>;
@@ -20,6 +19,5 @@ export const NAME_PATTERN = /^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$/;
 /** Mark a text that an edge has checked as an id of its kind; they check nothing themselves. */
 export const tenantId = (text: string): TenantId => text as TenantId;
 export const subscriptionId = (text: string): SubscriptionId => text as SubscriptionId;
-export const targetId = (text: string): TargetId => text as TargetId;
 export const ingressRef = (text: string): IngressRef => text as IngressRef;
 export const deliveryId = (text: string): DeliveryId => text as DeliveryId;

@@ -61,4 +61,3 @@ export interface ReceiptEnvelope {
 }
 
 export type ReceiptPayload = ReceiptEnvelope & ReceiptBody;
-export type ReceiptKind = ReceiptBody['kind'];

@@ -9,5 +9,3 @@ export const SEARCH_ATTRIBUTES = {
   WaybillState: 'Keyword',
   WaybillWaitingSince: 'Datetime',
 } as const;
-
-export type SearchAttributeName = keyof typeof SEARCH_ATTRIBUTES;

@@ -29,8 +29,8 @@ export type DeliveryFacts = z.infer<typeof DeliveryFacts>;
 
 /** Subscription, target and retry profile of a delivery as they are now. */
 export const DispatchChain = z.object({
-  subscriptionState: z.enum(['active', 'paused', 'deactivated']),
-  pauseReason: z.string().nullable(),
+  /** Why nothing may be sent now, though nothing is wrong; null: nothing holds it. */
+  heldBy: z.string().nullable(),
   targetId: z.string(),
   targetKind: z.literal('http'),
   target: HttpTarget,

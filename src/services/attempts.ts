@@ -53,8 +53,7 @@ export async function makeAttempt(
       return {
         kind: 'held',
         state: opened.info.state,
-        why: 'subscription_paused',
-        detail: opened.info.pauseReason ?? '',
+        why: opened.info.heldBy ?? 'paused',
       };
     case 'not_due':
       return { kind: 'not_due', dueInMs: opened.info.dueInMs };

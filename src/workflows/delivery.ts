@@ -8,6 +8,7 @@ import {
   condition,
   continueAsNew,
   defineSignal,
+  log,
   setCurrentDetails,
   setHandler,
   workflowInfo,
@@ -41,16 +42,17 @@ export async function delivery(input: DeliveryWorkflowInput): Promise<DeliveryRe
   setHandler(nudgeSignal, () => {
     actor.nudge();
   });
-  setHandler(replaySignal, (request) => {
-    actor.requestReplay(request ?? {});
-  });
+  setHandler(replaySignal, (request) => actor.replay(request ?? {}));
   for (;;) {
     if (workflowInfo().continueAsNewSuggested) {
       await condition(allHandlersFinished);
       await continueAsNew<typeof delivery>(input);
     }
     const result = await actor.step();
-    if (result !== null) return result;
+    if (result === null) continue;
+    // A replay that is being decided right now may have work for this run.
+    await condition(allHandlersFinished);
+    if (!actor.takeNudge()) return result;
   }
 }
 
@@ -60,8 +62,6 @@ class DeliveryActor {
   readonly #activities: ReturnType<typeof deliveryActivities>;
   readonly #mark = new WaitingMark();
   #nudged = false;
-  #awaitsReplay = false;
-  #replay: ReplaySignal | null = null;
   /** The previous attempt's activity is lost: whatever it left open is ours to close. */
   #takeOver = false;
   #troubles = 0;
@@ -76,9 +76,25 @@ class DeliveryActor {
     this.#nudged = true;
   }
 
-  /** A replay is only possible while the delivery is failed; an early one is not kept for later. */
-  requestReplay(request: ReplaySignal): void {
-    if (this.#awaitsReplay) this.#replay = request;
+  /** Whether there was news since this was last asked. */
+  takeNudge(): boolean {
+    const nudged = this.#nudged;
+    this.#nudged = false;
+    return nudged;
+  }
+
+  /**
+   * From the Temporal UI: the same guarded step on the row that the API takes. The row decides, at
+   * once: where it is not Failed the replay is refused, and not kept for later.
+   */
+  async replay(request: ReplaySignal): Promise<void> {
+    const answer = await this.#activities.replayDelivery({
+      ...this.#ref,
+      replayedBy: request.by ?? 'temporal-ui',
+      reason: request.reason ?? 'replayed from the Temporal UI',
+    });
+    if (answer.kind === 'replayed') this.nudge();
+    else log.warn('the replay was refused', { ...answer });
   }
 
   /** One attempt and the waiting that follows from it; a result ends the workflow. */
@@ -121,7 +137,7 @@ class DeliveryActor {
         setCurrentDetails(inFlightDetails(tried));
         return this.#pause(tried.endsInMs);
       case 'held':
-        this.#mark.enter(tried.state, heldDetails(tried, this.#input.deliveryId));
+        this.#mark.enter(tried.state, heldDetails(tried.why, this.#input.deliveryId));
         return this.#pause(this.#input.heldPollMs);
       case 'trouble': {
         const ms = backoffMs(this.#troubles, 1_000, 60_000);
@@ -143,25 +159,10 @@ class DeliveryActor {
   async #failed(facts: Parameters<typeof failedDetails>[0]): Promise<DeliveryResult | null> {
     const { deliveryId, failedWaitMs } = this.#input;
     this.#mark.enter('Failed', failedDetails(facts, deliveryId, inIso(failedWaitMs)));
-    this.#awaitsReplay = true;
-    await condition(() => this.#nudged || this.#replay !== null, failedWaitMs);
-    this.#awaitsReplay = false;
-    const woken = this.#nudged || this.#replay !== null;
-    this.#nudged = false;
-    if (!woken) return { state: 'Failed' };
-    if (this.#replay !== null) await this.#decideReplay(this.#replay);
+    await condition(() => this.#nudged, failedWaitMs);
+    if (!this.takeNudge()) return { state: 'Failed' };
     this.#mark.leave('Replayed');
     return null;
-  }
-
-  /** From the Temporal UI: the same guarded step on the row that the API takes. */
-  async #decideReplay(request: ReplaySignal): Promise<void> {
-    this.#replay = null;
-    await this.#activities.replayDelivery({
-      ...this.#ref,
-      replayedBy: request.by ?? 'temporal-ui',
-      reason: request.reason ?? 'replayed from the Temporal UI',
-    });
   }
 
   #end(state: DeliveryState): DeliveryResult {

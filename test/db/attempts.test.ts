@@ -126,16 +126,27 @@ describe('opening', () => {
       `update waybill.subscriptions set state = 'paused', pause_reason = 'target_gone'`,
       `update waybill.subscriptions set state = 'active', pause_reason = null`,
       async () => {
-        const held = { answer: 'held', info: { pauseReason: 'target_gone' } };
+        const held = { answer: 'held', info: { heldBy: 'target_gone' } };
         expect(await openAs(ref)).toMatchObject(held);
         const first = await storedDelivery(db, ref);
-        expect(first).toMatchObject({ state: 'Verified', reason: 'subscription_paused' });
+        expect(first).toMatchObject({ state: 'Verified', reason: 'held' });
         expect(await openAs(ref)).toMatchObject(held);
         expect((await storedDelivery(db, ref)).waiting_since).toEqual(first.waiting_since);
       },
     );
     expect(await openAs(ref)).toMatchObject({ answer: 'opened' });
     expect(await topicsOf(ref)).toEqual(['delivery-received']);
+  });
+
+  test.each([
+    [`instances set status = 'disabled'`, `instances set status = 'enabled'`, 'instance_disabled'],
+    ['connectors set enabled = false', 'connectors set enabled = true', 'connector_disabled'],
+  ])('after %s it is held, not failed', async (change, back, heldBy) => {
+    const ref = await receive(db, acme);
+    await during(`update waybill.${change}`, `update waybill.${back}`, async () => {
+      expect(await openAs(ref)).toMatchObject({ answer: 'held', info: { heldBy } });
+    });
+    expect(await openAs(ref)).toMatchObject({ answer: 'opened' });
   });
 
   test('before its time is not due, and says how long it is', async () => {
@@ -244,8 +255,15 @@ describe('closing', () => {
     const how = { ...REFUSED, reason: 'target_gone', pauseSubscription: true } as const;
     await close(first, 1, how, receipt('failed'));
     expect(await openAs(second)).toMatchObject({
-      ...{ answer: 'held', info: { pauseReason: 'target_gone' } },
+      ...{ answer: 'held', info: { heldBy: 'target_gone' } },
     });
+    const told = await db.rows(
+      `select topic, payload->>'active' as active from waybill.outbox_events
+        where aggregate = 'subscription/gone'`,
+    );
+    expect(told).toEqual([
+      { topic: 'connectors.subscriptions.v1.connector-subscription-changed', active: 'false' },
+    ]);
   });
 });
 

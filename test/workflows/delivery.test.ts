@@ -121,15 +121,22 @@ test('the signal from the Temporal UI replays a failed delivery', async () => {
   expect(audit).toEqual([{ actor: 'grace', reason: 'repaired' }]);
 });
 
-test('a replay signal without input is taken, and one that comes too early is not kept', async () => {
+test('a replay signal is decided by the row: refused while it is not failed, and not kept', async () => {
   rig.receiver.answers.push('hang');
   rig.receiver.otherwise = { status: 503 };
   const before = rig.receiver.calls.length;
   const ref = await rig.deliver(fixture);
   await rig.receiver.seen(before + 1);
   await rig.handle(ref).signal('replay');
+  await rig.waits(ref);
   await rig.reaches(ref, 'Failed');
   expect(await rig.row(ref)).toMatchObject({ series: 1 });
+});
+
+test('a replay signal without input is taken as soon as the row is failed', async () => {
+  rig.receiver.otherwise = { status: 404 };
+  const ref = await rig.deliver(fixture);
+  await rig.reaches(ref, 'Failed');
   rig.receiver.otherwise = { status: 200 };
   await rig.handle(ref).signal('replay');
   expect(await rig.reaches(ref, 'Acknowledged')).toMatchObject({ series: 2 });
@@ -174,7 +181,7 @@ test('a gone target pauses the subscription, which collects until it is resumed'
   expect(await rig.reaches(first, 'Failed')).toMatchObject({ attempts: 1, reason: 'target_gone' });
   const second = await rig.deliver(gone);
   await until('the second is held', async () =>
-    (await rig.row(second)).reason === 'subscription_paused' ? true : null,
+    (await rig.row(second)).reason === 'held' ? true : null,
   );
   const metadata = await rig
     .handle(second)

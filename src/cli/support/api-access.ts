@@ -54,7 +54,7 @@ async function bearerToken(
   { config, running }: Surroundings,
   base: string,
 ): Promise<string> {
-  const token = given('WAYBILL_TOKEN');
+  const token = ownToken();
   if (token !== undefined) return token;
   // The development key makes any tenant: what it signs stays on this machine.
   if (!isLoopback(base) || !existsSync(path.join(config.home, 'keys'))) {
@@ -65,6 +65,11 @@ async function bearerToken(
     );
   }
   return await developmentToken(config, tenantOf(options, running));
+}
+
+/** The token that the environment gives. */
+export function ownToken(): string | undefined {
+  return given('WAYBILL_TOKEN');
 }
 
 /** A token for an operator of the tenant, by the development key of the home folder. */

@@ -3,7 +3,7 @@ import { WaybillError } from '../../domain/errors';
 
 /** Something that only the command line can come to, with a code of its own. */
 export class CommandFailure extends Error {
-  readonly code: 'usage' | 'story_failed' | 'interrupted';
+  readonly code: 'story_failed' | 'interrupted';
 
   constructor(code: CommandFailure['code'], message: string) {
     super(message);
@@ -11,9 +11,14 @@ export class CommandFailure extends Error {
   }
 }
 
+/** More than anybody reads in one line; what is left out stands in a log. */
+const MAX_MESSAGE = 1200;
+
 /** `waybill: <message> (<code>)`, never more than one line. */
 export function failureLine(error: unknown): string {
-  return `waybill: ${oneLine(messageOf(error))} (${codeOf(error)})`;
+  const message = oneLine(messageOf(error));
+  const shown = message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)} …` : message;
+  return `waybill: ${shown} (${codeOf(error)})`;
 }
 
 /** Several lines as one: what follows a colon is its list. */

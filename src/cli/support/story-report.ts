@@ -11,7 +11,7 @@ import type { DeliveryHistory } from '../../schemas/api-deliveries';
 import { verifyReceiptChain } from '../../signing/receipts/verify-chain';
 import type { RunSteps } from '../../workers/up/steps';
 import type { RunningUp } from '../../workers/up/up';
-import { developmentToken } from './api-access';
+import { developmentToken, ownToken } from './api-access';
 import { ApiClient, fetchKeySet } from './api-client';
 import { printJson, printLine, terminalWidth } from './output';
 import { storyTable } from './story-table';
@@ -21,6 +21,8 @@ export interface StoryOptions {
   readonly payloads: Payloads;
   readonly runSteps: RunSteps;
   readonly json: boolean;
+  /** The end came in between: nothing more is played or printed. */
+  readonly signal: AbortSignal;
 }
 
 /** A receipt as it is shown: what was signed, and whether the signature and the chain are right. */
@@ -29,13 +31,13 @@ interface ShownReceipt {
   readonly verified: boolean;
 }
 
-/** Answers whether every line came out as expected. */
-export async function tellStory(options: StoryOptions): Promise<boolean> {
-  const { running, runSteps, json } = options;
+/** Answers whether every line came out as expected; null where the end came in between. */
+export async function tellStory(options: StoryOptions): Promise<boolean | null> {
+  const { running, runSteps, json, signal } = options;
   const { tenant } = routeOf(running.fleet, options.payloads.push.event);
   const lists = temporalLists(running.environment);
   try {
-    const token = process.env['WAYBILL_TOKEN'] ?? (await developmentToken(running.config, tenant));
+    const token = ownToken() ?? (await developmentToken(running.config, tenant));
     const deps = storyDeps(options, { lists, tenant, token });
     const played = story(deps);
     const lines: StoryLine[] = [];
@@ -46,6 +48,7 @@ export async function tellStory(options: StoryOptions): Promise<boolean> {
         note(line.expected ? 'as expected' : line.seen);
       };
       await runSteps([{ title: chapter.what, work }]);
+      if (signal.aborted) return null;
     }
     const receipt = await shownReceipt(played.firstDelivery(), running.addresses.api);
     const asExpected = lines.every((line) => line.expected) && receipt?.verified === true;

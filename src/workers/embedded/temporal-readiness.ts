@@ -1,11 +1,10 @@
 import { connect } from 'node:net';
 import { Connection, isGrpcServiceError } from '@temporalio/client';
-import { encodeSearchAttributeIndexedValueType } from '@temporalio/common/lib/search-attributes';
+import {
+  registerSearchAttributes,
+  type SearchAttributeTypes,
+} from '../../temporal/search-attributes';
 
-/** Search attributes by name, with Temporal's name of their type. */
-export type SearchAttributeTypes = Readonly<Record<string, keyof typeof TYPE_NAMES>>;
-
-const TYPE_NAMES = { Keyword: 'KEYWORD', Datetime: 'DATETIME', Int: 'INT', Text: 'TEXT' } as const;
 const CALL_TIMEOUT_MS = 5_000;
 /** gRPC codes of a server that is still coming up: deadline exceeded, not found, unavailable. */
 const NOT_YET = new Set<number>([4, 5, 14]);
@@ -26,7 +25,7 @@ export async function isServing(
   try {
     return await connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, async () => {
       await connection.workflowService.describeNamespace({ namespace });
-      return (await registerMissing(connection, namespace, attributes)) === 0;
+      return (await registerSearchAttributes(connection, namespace, attributes)) === 0;
     });
   } catch (error) {
     if (isGrpcServiceError(error) && NOT_YET.has(error.code)) return false;
@@ -34,26 +33,6 @@ export async function isServing(
   } finally {
     await connection.close();
   }
-}
-
-/** Registers the attributes that the namespace lacks; resolves with how many those were. */
-async function registerMissing(
-  connection: Connection,
-  namespace: string,
-  attributes: SearchAttributeTypes,
-): Promise<number> {
-  const { operatorService } = connection;
-  const { customAttributes } = await operatorService.listSearchAttributes({ namespace });
-  const missing = Object.entries(attributes).filter(([name]) => !(name in customAttributes));
-  if (missing.length === 0) return 0;
-  const searchAttributes = Object.fromEntries(
-    missing.flatMap(([name, type]) => {
-      const encoded = encodeSearchAttributeIndexedValueType(TYPE_NAMES[type]);
-      return encoded === undefined ? [] : [[name, encoded] as const];
-    }),
-  );
-  await operatorService.addSearchAttributes({ namespace, searchAttributes });
-  return missing.length;
 }
 
 function accepts(address: string): Promise<boolean> {

@@ -3,7 +3,8 @@ import { embeddedServer, type EmbeddedServer } from './embedded-server';
 import type { GuardSpec } from './guard-protocol';
 import { requireFreePort } from './ports';
 import { serverEnvironment } from './state-folder';
-import { isServing, type SearchAttributeTypes } from './temporal-readiness';
+import type { SearchAttributeTypes } from '../../temporal/search-attributes';
+import { isServing } from './temporal-readiness';
 
 export interface TemporalOptions {
   /** The CLI's executable. */

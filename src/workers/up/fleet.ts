@@ -1,14 +1,15 @@
 /** The fleet that `waybill up` publishes. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Logger } from 'pino';
-import { checkDatabase } from '../../db/migrations';
+import { pino } from 'pino';
+import { checkDatabase, migrate } from '../../db/migrations';
 import { WaybillError } from '../../domain/errors';
 import type { Config } from '../../schemas/config';
 import { readFleet, type Fleet } from '../../schemas/fleet';
 import { loadShippedSchemes } from '../../schemas/shipped-schemes';
 import { publishFleet, type PublishedFleet } from '../../services/publications';
-import { openDatabase } from '../databases';
+import { openDatabase, requireAdminUrl } from '../databases';
+import type { Launch } from './launch';
 
 /** The fleet that comes with Waybill. */
 export const EXAMPLE_FLEET = path.join(__dirname, '..', '..', '..', 'examples', 'fleet.yaml');
@@ -29,13 +30,31 @@ export async function readUpFleet(file: string, receiverUrl: string): Promise<Fl
   return readFleet(text.replaceAll(`${RECEIVER_ORIGIN}/`, `${receiverUrl}/`), loadShippedSchemes());
 }
 
-/** @throws those of `publishFleet` and `checkDatabase` */
-export async function publishUpFleet(
-  config: Config,
-  fleet: Fleet,
-  log: Logger,
-): Promise<PublishedFleet> {
-  const control = openDatabase(config, 'waybill_control', log);
+/**
+ * Brings the schema up to date and publishes the fleet.
+ * @throws those of `migrate` and `publishFleet`
+ */
+export async function publish(launch: Launch, config: Config, fleet: Fleet): Promise<void> {
+  const schema = {
+    title: 'Database schema',
+    work: async (note: (line: string) => void) => {
+      const applied = await migrate(requireAdminUrl(config));
+      note(applied.length === 0 ? 'up to date' : `${applied.length} migrations applied`);
+    },
+  };
+  const publication = {
+    title: 'Fleet',
+    work: async (note: (line: string) => void) => {
+      const { changed, revision } = await publishQuietly(config, fleet);
+      note(changed ? `published as revision ${revision}` : `revision ${revision}, unchanged`);
+    },
+  };
+  await launch.together([schema]);
+  await launch.together([publication]);
+}
+
+async function publishQuietly(config: Config, fleet: Fleet): Promise<PublishedFleet> {
+  const control = openDatabase(config, 'waybill_control', pino({ level: 'silent' }));
   try {
     await checkDatabase(control);
     return await publishFleet(control, fleet, 'waybill-up');

@@ -3,18 +3,16 @@ import path from 'node:path';
 import { WaybillError } from '../../domain/errors';
 import { embeddedServer, type EmbeddedServer } from '../embedded/embedded-server';
 import { requireFreePort } from '../embedded/ports';
-import { PORT_SETTINGS, type PortName } from './settings';
+import type { Launch } from './launch';
+import { logFile, recordFile } from './state-files';
+import { localUrl, portWish, type LocalPort } from './settings';
+import type { Step } from './steps';
 
-export interface ProcessDefinition {
-  /** Names log and record. */
-  readonly name: string;
+interface ProcessDefinition {
+  readonly name: 'receiver' | 'api' | 'worker';
   /** Arguments of `waybill`. */
   readonly args: readonly string[];
-  readonly port: { readonly name: PortName; readonly number: number };
-  /** Answers 200 once the process does its work. */
-  readonly readyUrl: string;
-  readonly env: Readonly<Record<string, string>>;
-  readonly home: string;
+  readonly port: LocalPort;
 }
 
 const PROGRAM = path.join(__dirname, '..', '..', '..', 'bin', 'waybill.js');
@@ -23,59 +21,67 @@ const READY_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 35_000;
 const PROBE_TIMEOUT_MS = 2_000;
 
+/** All at once; resolves when each is ready. Each writes `logs/<name>.log` of the home folder. */
+export async function startProcesses(
+  launch: Launch,
+  env: Readonly<Record<string, string>>,
+): Promise<void> {
+  const { receiver } = launch.settings.ports;
+  const definitions: readonly ProcessDefinition[] = [
+    { name: 'receiver', args: ['demo-receiver', '--port', String(receiver)], port: 'receiver' },
+    { name: 'api', args: ['api'], port: 'api' },
+    { name: 'worker', args: ['worker'], port: 'health' },
+  ];
+  await launch.together(
+    definitions.map((definition): Step => {
+      const work: Step['work'] = async (note) => {
+        const process = await startProcess(launch, definition, { env, note });
+        launch.servers.add(definition.name, process);
+      };
+      return { title: titleOf(definition), work };
+    }),
+  );
+}
+
 /**
- * Starts a process under a guard, so that it never outlives us, and resolves when it is ready. Its
- * output goes to `logs/<name>.log` of the home folder.
+ * Starts one under a guard, so that it never outlives us.
  * @throws WaybillError `port_in_use`, or `server_start_failed` with what the process said last
  */
-export async function startProcess(
+async function startProcess(
+  { settings }: Launch,
   definition: ProcessDefinition,
-  note: (line: string) => void,
+  more: {
+    readonly env: Readonly<Record<string, string>>;
+    readonly note: (line: string) => void;
+  },
 ): Promise<EmbeddedServer> {
-  const { name, port, home } = definition;
-  const title = `waybill ${definition.args[0] ?? name}`;
+  const { name, args, port } = definition;
   const server = embeddedServer({
-    title,
-    prepare: () => requireFreePort(portWish(port.name, port.number)),
+    title: titleOf(definition),
+    prepare: () => requireFreePort(portWish(port, settings.ports[port])),
     spec: () => ({
       name,
       command: process.execPath,
-      args: [PROGRAM, ...definition.args],
-      env: definition.env,
+      args: [PROGRAM, ...args],
+      env: more.env,
       cwd: process.cwd(),
-      logFile: logFile(home, name),
-      recordFile: recordFile(home, name),
+      logFile: logFile(settings.home, name),
+      recordFile: recordFile(settings.home, name),
       stopSignal: 'SIGTERM',
       stopTimeoutMs: STOP_TIMEOUT_MS,
     }),
-    isReady: () => isReady(definition.readyUrl),
+    isReady: () => isReady(`${localUrl(settings, port)}/ready`),
     readyTimeoutMs: READY_TIMEOUT_MS,
-    log: note,
+    log: more.note,
   });
   await server.start().catch((error: unknown) => {
-    throw ownWords(title, error);
+    throw ownWords(titleOf(definition), error);
   });
   return server;
 }
 
-export function portWish(name: PortName, port: number) {
-  const wanted: Record<PortName, string> = {
-    api: 'the API',
-    health: "the worker's health",
-    receiver: 'the demo receiver',
-    postgres: 'Postgres',
-    temporal: 'the Temporal server',
-    temporalUi: 'the Temporal UI',
-  };
-  return { port, wantedBy: wanted[name], setting: PORT_SETTINGS[name].variable };
-}
-
-export function logFile(home: string, name: string): string {
-  return path.join(home, 'logs', `${name}.log`);
-}
-
-export function recordFile(home: string, name: string): string {
-  return path.join(home, 'run', `${name}.json`);
+function titleOf({ name, args }: ProcessDefinition): string {
+  return `waybill ${args[0] ?? name}`;
 }
 
 async function isReady(url: string): Promise<boolean> {
@@ -88,11 +94,14 @@ async function isReady(url: string): Promise<boolean> {
   }
 }
 
-/** A process of ours ends with one line that says why: that is all one needs to read. */
+/**
+ * A process of ours that fails ends with one line that says why: that is all one needs to read. Of
+ * one that hangs, the log has the rest.
+ */
 function ownWords(title: string, error: unknown): unknown {
-  if (!(error instanceof WaybillError)) return error;
+  if (!(error instanceof WaybillError) || error.code !== 'server_start_failed') return error;
   const said = error.message.match(/^ *waybill: .*$/gm)?.at(-1);
-  if (said === undefined) return error;
-  const reason = said.trim().slice('waybill: '.length);
-  return new WaybillError(error.code, `${title} did not start: ${reason}`, { cause: error });
+  const reason = said === undefined ? error.message.split(';', 1)[0] : said.trim().slice(9);
+  const words = said === undefined ? (reason ?? '') : `${title} did not start: ${reason ?? ''}`;
+  return new WaybillError(error.code, words, { cause: error });
 }

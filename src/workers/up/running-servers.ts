@@ -1,7 +1,7 @@
 /** The servers and processes that one `waybill up` has started, and their end. */
 import { WaybillError } from '../../domain/errors';
 import type { EmbeddedServer } from '../embedded/embedded-server';
-import { logFile } from './processes';
+import { logFile } from './state-files';
 
 /** In the order of an orderly stop: intake first, the stores last. */
 export const STOP_ORDER = ['api', 'worker', 'receiver', 'temporal', 'postgres'] as const;

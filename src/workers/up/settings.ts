@@ -3,19 +3,21 @@ import path from 'node:path';
 import { z } from 'zod';
 import { WaybillError } from '../../domain/errors';
 import { parseConfig } from '../../schemas/config';
-import { freePort } from '../embedded/ports';
+import { freePort, type PortWish } from '../embedded/ports';
 
 /** The variables that change the ports, with their defaults; 0 takes any free one. */
 export const PORT_SETTINGS = {
-  api: { variable: 'WAYBILL_PORT', port: 7380 },
-  health: { variable: 'WAYBILL_HEALTH_PORT', port: 7381 },
-  receiver: { variable: 'WAYBILL_RECEIVER_PORT', port: 7300 },
-  postgres: { variable: 'WAYBILL_POSTGRES_PORT', port: 7332 },
-  temporal: { variable: 'WAYBILL_TEMPORAL_PORT', port: 7333 },
-  temporalUi: { variable: 'WAYBILL_TEMPORAL_UI_PORT', port: 7334 },
+  api: { variable: 'WAYBILL_PORT', port: 7380, wantedBy: 'the API' },
+  health: { variable: 'WAYBILL_HEALTH_PORT', port: 7381, wantedBy: "the worker's health" },
+  receiver: { variable: 'WAYBILL_RECEIVER_PORT', port: 7300, wantedBy: 'the demo receiver' },
+  postgres: { variable: 'WAYBILL_POSTGRES_PORT', port: 7332, wantedBy: 'Postgres' },
+  temporal: { variable: 'WAYBILL_TEMPORAL_PORT', port: 7333, wantedBy: 'the Temporal server' },
+  temporalUi: { variable: 'WAYBILL_TEMPORAL_UI_PORT', port: 7334, wantedBy: 'the Temporal UI' },
 } as const;
 
 export type PortName = keyof typeof PORT_SETTINGS;
+/** Those of Waybill's own processes, which speak HTTP. */
+export type LocalPort = 'api' | 'health' | 'receiver';
 
 export interface UpSettings {
   /** Absolute. */
@@ -41,6 +43,17 @@ export async function upSettings(environment: Environment): Promise<UpSettings> 
     databaseUrl: config.database.adminUrl,
     temporalAddress: environment['TEMPORAL_ADDRESS'] ? environment['TEMPORAL_ADDRESS'] : null,
   };
+}
+
+/** As we reach it: a server that listens everywhere listens here, too. */
+export function localUrl(settings: UpSettings, name: LocalPort): string {
+  return `http://127.0.0.1:${settings.ports[name]}`;
+}
+
+/** What to say when a port is taken. */
+export function portWish(name: PortName, port: number): PortWish {
+  const { variable: setting, wantedBy } = PORT_SETTINGS[name];
+  return { port, wantedBy, setting };
 }
 
 const Port = z.coerce.number().int().min(0).max(65_535);

@@ -1,0 +1,103 @@
+/**
+ * How commands are called, and how they fail when called in a wrong way. Real: the processes. No
+ * server is needed. Asserted: exit codes, one line on standard error, help with an example.
+ */
+import { failureOf, newHome, removeHomes, waybill } from './waybill';
+
+afterAll(removeHomes);
+
+const COMMANDS = [
+  ['up'],
+  ['api'],
+  ['worker'],
+  ['migrate'],
+  ['apply'],
+  ['deliveries'],
+  ['deliveries', 'list'],
+  ['deliveries', 'show'],
+  ['deliveries', 'replay'],
+  ['receipt'],
+  ['receipt', 'verify'],
+];
+
+test('every command explains itself with an example', async () => {
+  for (const command of COMMANDS) {
+    const { code, stdout, stderr } = await waybill([...command, '--help']);
+    expect({ command, code, stderr }).toEqual({ command, code: 0, stderr: '' });
+    expect(stdout).toContain(`Usage: waybill ${command.join(' ')}`);
+    expect(stdout).toMatch(/\nExample[^\n]*:\n(?: {2}\$ .*\n)/);
+  }
+});
+
+test('without a command it prints its help, and the target of the example stays hidden', async () => {
+  const { code, stdout } = await waybill([]);
+  expect(code).toBe(0);
+  expect(stdout).toContain('deliveries');
+  expect(stdout).not.toContain('demo-receiver');
+});
+
+test('the version is that of the package', async () => {
+  const { stdout } = await waybill(['--version']);
+  expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
+test.each([
+  ['an unknown command', ['delivery'], "unknown command 'delivery'"],
+  ['an unknown command of a group', ['deliveries', 'lst'], 'Did you mean list?'],
+  ['a group without a command', ['deliveries'], 'list, show, replay'],
+  ['an unknown option', ['up', '--stroy'], 'Did you mean --story?'],
+  ['a missing argument', ['deliveries', 'show'], "missing required argument 'delivery'"],
+  ['a missing option', ['apply'], '-f, --file <file>'],
+  ['a state that there is not', ['deliveries', 'list', '--state', 'failed'], 'Failed'],
+  ['a time that is none', ['deliveries', 'list', '--since', 'soon'], '15m, 2h or 7d'],
+  ['a part that there is not', ['api', '--serve', 'grpc'], 'api and ingress'],
+  ['a queue that there is not', ['worker', '--queues', 'actions'], 'deliveries'],
+  ['a story of another fleet', ['up', '--story', '--fleet', 'x.yaml'], '--story'],
+])('%s is one line that says what to do instead', async (_what, args, remedy) => {
+  const ended = await waybill(args);
+  expect(ended).toMatchObject({ code: 2, stdout: '' });
+  const line = failureOf(ended);
+  expect(line).toMatch(/^waybill: .*; see `waybill.* --help`$/);
+  expect(line).toContain(remedy);
+});
+
+test.each([
+  ['migrate', ['migrate'], 'DATABASE_URL', 'config_invalid'],
+  ['api', ['api'], 'DATABASE_URL', 'config_invalid'],
+  ['deliveries', ['deliveries', 'list'], 'WAYBILL_API_URL', 'config_invalid'],
+  ['a setting', ['worker'], 'WAYBILL_POOL_SIZE', 'config_invalid', { WAYBILL_POOL_SIZE: 'many' }],
+  ['a port', ['up'], 'WAYBILL_TEMPORAL_PORT', 'config_invalid', { WAYBILL_TEMPORAL_PORT: 'x' }],
+  ['a file', ['apply', '-f', 'nowhere.yaml'], 'nowhere.yaml', 'fleet_unreadable'],
+  ['receipts', ['receipt', 'verify', 'nowhere.json'], 'nowhere.json', 'receipt_invalid'],
+])(
+  'without %s that is right it names what is missing',
+  async (_what, args, name, code, env = {}) => {
+    const ended = await waybill(args, { WAYBILL_HOME: newHome(), ...env });
+    expect(ended).toMatchObject({ code: 1, stdout: '' });
+    const line = failureOf(ended);
+    expect(line).toContain(name);
+    expect(line).toMatch(new RegExp(`^waybill: .*\\(${code}\\)$`));
+  },
+);
+
+test('servers that do not answer are named, without their password', async () => {
+  const away = {
+    DATABASE_URL: 'postgres://someone:hidden@127.0.0.1:1/db',
+    WAYBILL_HOME: newHome(),
+  };
+  for (const args of [['migrate'], ['apply', '-f', 'examples/fleet.yaml'], ['api']]) {
+    const line = failureOf(await waybill(args, away));
+    expect(line).toMatch(/127\.0\.0\.1:1\/db does not answer.*\(storage_unavailable\)$/);
+    expect(line).not.toContain('hidden');
+  }
+  const noApi = await waybill(['deliveries', 'list'], {
+    ...{ WAYBILL_HOME: newHome(), WAYBILL_TOKEN: 'x', WAYBILL_API_URL: 'http://127.0.0.1:1' },
+  });
+  expect(failureOf(noApi)).toMatch(/http:\/\/127\.0\.0\.1:1.*\(api_unreachable\)$/);
+});
+
+test('a stack trace comes only when the log level asks for it', async () => {
+  const env = { WAYBILL_HOME: newHome(), WAYBILL_LOG_LEVEL: 'debug' };
+  const { stderr } = await waybill(['migrate'], env);
+  expect(stderr).toMatch(/^waybill: .*\n.*\n +at /);
+});

@@ -1,0 +1,76 @@
+/** The command line as a person runs it: a real process of the build, with an environment of its own. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+
+const ROOT = path.join(__dirname, '..', '..');
+export const PROGRAM = path.join(ROOT, 'bin', 'waybill.js');
+export const EXAMPLE_FLEET = path.join(ROOT, 'examples', 'fleet.yaml');
+
+export interface Finished {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export type Environment = Readonly<Record<string, string>>;
+
+const folders: string[] = [];
+
+/** A new home folder that Postgres can enter, whoever it runs as. */
+export function newHome(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'waybill-cli-'));
+  chmodSync(folder, 0o755);
+  folders.push(folder);
+  return folder;
+}
+
+export function removeHomes(): void {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+}
+
+/** Starts it; whoever runs the tests may have settings of their own, which must not count. */
+export function startWaybill(args: readonly string[], env: Environment): ChildProcess {
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !/^(WAYBILL_|TEMPORAL_|DATABASE_URL$)/.test(name),
+  );
+  return spawn(process.execPath, [PROGRAM, ...args], {
+    cwd: ROOT,
+    env: { ...Object.fromEntries(inherited), ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+}
+
+/** Resolves when it has ended, with all that it said. */
+export async function finished(child: ChildProcess): Promise<Finished> {
+  const { stdout, stderr } = child;
+  if (stdout === null || stderr === null) throw new Error('the process has no output');
+  const [out, err, code] = await Promise.all([
+    text(stdout),
+    text(stderr),
+    new Promise<number | null>((resolve) => child.once('close', resolve)),
+  ]);
+  return { code, stdout: out, stderr: err };
+}
+
+/** Runs one command to its end. */
+export function waybill(
+  args: readonly string[],
+  env: Environment = { WAYBILL_HOME: newHome() },
+  input = '',
+): Promise<Finished> {
+  const child = startWaybill(args, env);
+  // One that fails at once does not read it.
+  child.stdin?.on('error', () => undefined);
+  child.stdin?.end(input);
+  return finished(child);
+}
+
+/** The one line of a failure: nothing on standard output, no stack trace. */
+export function failureOf({ code, stderr }: Finished): string {
+  const lines = stderr.trimEnd().split('\n');
+  if (code === 0 || lines.length !== 1) throw new Error(`no plain failure: ${code} ${stderr}`);
+  return lines[0] ?? '';
+}
