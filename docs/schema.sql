@@ -390,9 +390,7 @@ table settings
   replay_window_minutes integer not null default 60
   default_retry jsonb not null
   rejected_bytes_minutes integer not null default 60
-  failed_wait_minutes integer not null default 10080
   constraint settings_pkey PRIMARY KEY (only_row)
-  constraint settings_failed_wait_minutes_check CHECK (((failed_wait_minutes >= 1) AND (failed_wait_minutes <= 43200)))
   constraint settings_only_row_check CHECK (only_row)
   constraint settings_rejected_bytes_minutes_check CHECK (((rejected_bytes_minutes >= 1) AND (rejected_bytes_minutes <= 10080)))
   constraint settings_replay_window_minutes_check CHECK (((replay_window_minutes >= 1) AND (replay_window_minutes <= 43200)))

@@ -13,8 +13,7 @@ create table waybill.settings (
   only_row boolean primary key default true check (only_row),
   replay_window_minutes integer not null default 60 check (replay_window_minutes between 1 and 43200),
   default_retry jsonb not null,
-  rejected_bytes_minutes integer not null default 60 check (rejected_bytes_minutes between 1 and 10080),
-  failed_wait_minutes integer not null default 10080 check (failed_wait_minutes between 1 and 43200)
+  rejected_bytes_minutes integer not null default 60 check (rejected_bytes_minutes between 1 and 10080)
 );
 -- Always there: receiving and dispatching read it. A test holds it against the domain's default.
 insert into waybill.settings (default_retry) values ('{

@@ -1,7 +1,5 @@
 /** `waybill migrate`: brings the database schema up to date. */
 import type { Command } from 'commander';
-import { migrate } from '../db/migrations';
-import { requireAdminUrl } from '../workers/databases';
 import { surroundings } from './support/environment';
 import { printJson, printLine } from './support/output';
 import { namingDatabase } from './support/storage';
@@ -20,6 +18,8 @@ export function addMigrate(program: Command): void {
 }
 
 async function runMigrate({ json }: { readonly json?: true }): Promise<void> {
+  const { migrate } = await import('../db/migrations.js');
+  const { requireAdminUrl } = await import('../workers/databases.js');
   const { config } = surroundings();
   const url = requireAdminUrl(config);
   const applied = await namingDatabase(url, () => migrate(url));

@@ -17,8 +17,7 @@ export const catalogStatements = {
     name: 'catalog_head',
     text: `select r.revision, jsonb_build_object(
         'replayWindowMinutes', s.replay_window_minutes, 'defaultRetry', s.default_retry,
-        'rejectedBytesMinutes', s.rejected_bytes_minutes,
-        'failedWaitMinutes', s.failed_wait_minutes) as settings
+        'rejectedBytesMinutes', s.rejected_bytes_minutes) as settings
       from waybill.catalog_revision r cross join waybill.settings s`,
   },
   connectors: {

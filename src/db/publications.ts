@@ -36,7 +36,7 @@ export const publicationStatements = {
   settings: {
     name: 'publication_settings',
     text: `update waybill.settings set replay_window_minutes = $1, default_retry = $2,
-      rejected_bytes_minutes = $3, failed_wait_minutes = $4`,
+      rejected_bytes_minutes = $3`,
   },
   connectors: {
     name: 'publication_connectors',
@@ -195,13 +195,11 @@ export async function writePublication(
 async function writeRows(run: Run, rows: PublicationRows): Promise<void> {
   const statements = publicationStatements;
   if (rows.settings !== null) {
-    const { replayWindowMinutes, defaultRetry, rejectedBytesMinutes, failedWaitMinutes } =
-      rows.settings;
+    const { replayWindowMinutes, defaultRetry, rejectedBytesMinutes } = rows.settings;
     await run(statements.settings, [
       replayWindowMinutes,
       JSON.stringify(defaultRetry),
       rejectedBytesMinutes,
-      failedWaitMinutes,
     ]);
   }
   await writeAll(run, statements.connectors, rows.connectors);

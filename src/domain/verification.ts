@@ -14,14 +14,12 @@ export const verificationReasons = [
   'missing_timestamp',
   'repeated_timestamp',
   'malformed_timestamp',
-  'timestamp_out_of_window',
   'missing_id',
   'repeated_id',
   'missing_header',
   'repeated_header',
   'no_active_secret',
   'unusable_secret',
-  'not_utf8',
 ] as const;
 
 export type VerificationReason = (typeof verificationReasons)[number];

@@ -36,7 +36,9 @@ export function problemHandler(
   return (error, request, reply) => {
     const failure = asWaybillError(error);
     if (failure.status >= 500) {
-      log.error(
+      // A probe asks every few seconds while a process comes up: that is no failure to look into.
+      const level = failure.code === 'not_ready' ? 'debug' : 'error';
+      log[level](
         { requestId: request.id, code: failure.code, cause: describe(failure.cause ?? failure) },
         'request failed',
       );

@@ -11,7 +11,6 @@ export const SettingsRow = z.object({
   replayWindowMinutes: z.number(),
   defaultRetry: Json,
   rejectedBytesMinutes: z.number(),
-  failedWaitMinutes: z.number(),
 });
 export type SettingsRow = z.infer<typeof SettingsRow>;
 

@@ -94,7 +94,6 @@ const HmacScheme = z.strictObject({
   delivery_id: DeliveryIdField.optional(),
   event_type: EventTypeField.optional(),
   kept_headers: z.array(HeaderName).max(50).optional(),
-  max_body_bytes: z.int().positive().optional(),
 });
 
 export const WebhookScheme = z

@@ -21,6 +21,8 @@ export interface ClosableAttempt {
   readonly ref: DeliveryRef;
   readonly attempt: number;
   readonly info: DeliveryFacts & DispatchChain;
+  /** The database's clock, in ms. */
+  readonly clock: () => number;
 }
 
 export interface AttemptResult {
@@ -63,12 +65,12 @@ export async function closeWithVerdict(
       : await withReceipt<CloseAttemptAnswer>(
           attempt.info,
           (head) =>
-            nextReceipt(
-              services.signingKey,
-              attempt.ref,
-              head,
-              receiptBody(attempt, head, result, decision.next),
-            ),
+            nextReceipt(services.signingKey, {
+              ref: attempt.ref,
+              facts: head,
+              atMs: attempt.clock(),
+              body: receiptBody(attempt, head, result, decision.next),
+            }),
           write,
         );
   await point('attempt.closed');

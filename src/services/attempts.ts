@@ -14,7 +14,7 @@ import type { DeliveryFacts, OpenAttemptAnswer, OpenedAttempt } from '../schemas
 import type { SecretProvider } from '../secrets/provider';
 import { dispatchHeaders } from '../targets/dispatch-request';
 import type { TargetReport } from '../targets/http-target';
-import type { ClosableAttempt } from './attempt-closing';
+import type { AttemptResult, ClosableAttempt } from './attempt-closing';
 import { closeWithVerdict } from './attempt-closing';
 import type { AttemptServices } from './attempt-services';
 import { countedAs } from './delivery-metrics';
@@ -72,25 +72,15 @@ async function callAndClose(
   opened: OpenedAttempt,
   signal: AbortSignal,
 ): Promise<AttemptAnswer> {
-  const attempt: ClosableAttempt = { ref, attempt: opened.info.attempt, info: opened.info };
   const clock = databaseClock(opened.info);
-  const secrets = await targetSecrets(services.secrets, opened.info.target.secretRefs);
-  if (secrets === null) {
-    return closeWithVerdict(services, attempt, {
-      verdict: {
-        outcome: 'not_sent',
-        reason: 'secret_unavailable',
-        mayRetry: true,
-        pausesSubscription: false,
-      },
-      detail: 'a signing secret of the target cannot be resolved',
-    });
-  }
-  const sentAtMs = clock();
+  const attempt: ClosableAttempt = { ref, attempt: opened.info.attempt, info: opened.info, clock };
+  const headers = await signedHeaders(services.secrets, ref, opened, clock());
+  if (headers === null) return closeWithVerdict(services, attempt, NO_SECRET);
+  const startedAtMs = clock();
   const started = performance.now();
   const report = await services.call({
     url: opened.info.target.url,
-    headers: dispatchHeaders({ deliveryId: ref.deliveryId, opened, secrets, sentAtMs }),
+    headers,
     body: opened.payload,
     timeoutMs: opened.info.target.timeoutMs,
     success: opened.info.target.success,
@@ -98,18 +88,28 @@ async function callAndClose(
   });
   const durationMs = Math.round(performance.now() - started);
   if (opened.info.attempt === 1 && report.answer.kind !== 'not_sent') {
-    const ageMs = sentAtMs - Date.parse(opened.info.receivedAt);
+    const ageMs = startedAtMs - Date.parse(opened.info.receivedAt);
     services.metrics?.dispatchedAfter(ageMs / 1000, countedAs(ref, opened.info));
   }
   await point('attempt.answered');
   return closeWithVerdict(services, attempt, {
     verdict: judgeHttpAnswer(report.answer),
     detail: report.detail,
-    report: { ...report, durationMs, status: statusOf(report), startedAtMs: sentAtMs },
+    report: { ...report, durationMs, status: statusOf(report), startedAtMs },
     retryAfterMs:
       report.answer.kind === 'answered' ? parseRetryAfter(report.answer.retryAfter, clock()) : null,
   });
 }
+
+const NO_SECRET: AttemptResult = {
+  verdict: {
+    outcome: 'not_sent',
+    reason: 'secret_unavailable',
+    mayRetry: true,
+    pausesSubscription: false,
+  },
+  detail: 'a signing secret of the target cannot be resolved, or is no whsec_ key',
+};
 
 /** An open attempt of somebody else: left alone until its deadline, unless its owner is known dead. */
 async function abandonOrWait(
@@ -122,7 +122,7 @@ async function abandonOrWait(
   if (!takeOver && endsInMs > 0) return { kind: 'in_flight', attempt, endsInMs };
   return closeWithVerdict(
     services,
-    { ref, attempt, info: found.info },
+    { ref, attempt, info: found.info, clock: databaseClock(found.info) },
     {
       verdict: {
         outcome: 'unknown',
@@ -148,9 +148,14 @@ async function failForGood(
   const answer = await withReceipt(
     found.info,
     (head) =>
-      nextReceipt(services.signingKey, ref, head, {
-        kind: 'failed',
-        data: { ...commonData(ref, head), attempts: head.attempts, reason, lastStatus: null },
+      nextReceipt(services.signingKey, {
+        ref,
+        facts: head,
+        atMs: Date.parse(head.now),
+        body: {
+          kind: 'failed',
+          data: { ...commonData(ref, head), attempts: head.attempts, reason, lastStatus: null },
+        },
       }),
     (receipt) => failDelivery(services.data, ref, { reason, detail }, receipt),
   );
@@ -197,13 +202,18 @@ function statusOf(report: TargetReport): number | null {
   return report.answer.kind === 'answered' ? report.answer.status : null;
 }
 
-async function targetSecrets(
-  secrets: SecretProvider,
-  refs: readonly string[],
-): Promise<string[] | null> {
+/** The call's headers; null when a secret is missing or cannot sign: nothing is sent unsigned. */
+async function signedHeaders(
+  provider: SecretProvider,
+  ref: DeliveryRef,
+  opened: OpenedAttempt,
+  sentAtMs: number,
+): Promise<Record<string, string> | null> {
   try {
-    const resolved = await Promise.all(refs.map((ref) => secrets.resolve(ref)));
-    return resolved.map((secret) => secret.value.reveal());
+    const refs = opened.info.target.secretRefs;
+    const resolved = await Promise.all(refs.map((secretRef) => provider.resolve(secretRef)));
+    const secrets = resolved.map((secret) => secret.value.reveal());
+    return dispatchHeaders({ deliveryId: ref.deliveryId, opened, secrets, sentAtMs });
   } catch {
     return null;
   }

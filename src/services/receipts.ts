@@ -10,12 +10,19 @@ import type { DeliveryFacts } from '../schemas/delivery-rows';
 import type { SigningKey } from '../signing/keys';
 import { receiptDigest, signReceipt } from '../signing/receipts/sign';
 
-/** Signs the next receipt of a chain whose head is `facts`. */
+export interface NextReceipt {
+  readonly ref: DeliveryRef;
+  /** The chain's head, and what the receipt is about. */
+  readonly facts: DeliveryFacts;
+  /** When it happened, ms since the epoch on the database's clock. */
+  readonly atMs: number;
+  readonly body: ReceiptBody;
+}
+
+/** Signs the next receipt of a delivery's chain. */
 export async function nextReceipt(
   key: SigningKey,
-  ref: DeliveryRef,
-  facts: DeliveryFacts,
-  body: ReceiptBody,
+  { ref, facts, atMs, body }: NextReceipt,
 ): Promise<ReceiptRow> {
   const seq = facts.receiptSeq + 1;
   const jws = await signReceipt(
@@ -26,7 +33,7 @@ export async function nextReceipt(
       subject: `delivery/${ref.deliveryId}`,
       seq,
       prev: facts.receiptDigest,
-      at: new Date(facts.now).toISOString(),
+      at: new Date(atMs).toISOString(),
       ...body,
     },
     key,

@@ -35,9 +35,14 @@ export async function decideReplay(
   const answer = await withReceipt(
     facts,
     (head) =>
-      nextReceipt(services.signingKey, ref, head, {
-        kind: 'replayed',
-        data: { ...commonData(ref, head), ...who, series: head.series + 1 },
+      nextReceipt(services.signingKey, {
+        ref,
+        facts: head,
+        atMs: Date.parse(head.now),
+        body: {
+          kind: 'replayed',
+          data: { ...commonData(ref, head), ...who, series: head.series + 1 },
+        },
       }),
     (receipt) => replayDelivery(services.data, ref, who, receipt),
   );

@@ -222,13 +222,18 @@ export class Harness {
     const data = this.db.as('waybill_data');
     const opened = await openAttempt(data, ref, 'test');
     if (opened.answer !== 'opened') throw new Error(`the attempt was not opened: ${opened.answer}`);
-    const receipt = await nextReceipt(this.key, ref, opened.info, {
-      kind: 'failed',
-      data: {
-        ...commonData(ref, opened.info),
-        attempts: opened.info.attempt,
-        reason: 'permanent_refusal',
-        lastStatus: 404,
+    const receipt = await nextReceipt(this.key, {
+      ref,
+      facts: opened.info,
+      atMs: Date.parse(opened.info.now),
+      body: {
+        kind: 'failed',
+        data: {
+          ...commonData(ref, opened.info),
+          attempts: opened.info.attempt,
+          reason: 'permanent_refusal',
+          lastStatus: 404,
+        },
       },
     });
     const at = { ...ref, attempt: opened.info.attempt };

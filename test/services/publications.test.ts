@@ -85,7 +85,7 @@ describe('a publication', () => {
       ['defaultRetry.backoff.baseMs', null],
     ]);
     const [after] = await db().rows('select * from waybill.settings');
-    expect(after).toMatchObject({ replay_window_minutes: 90, failed_wait_minutes: 10_080 });
+    expect(after).toMatchObject({ replay_window_minutes: 90, rejected_bytes_minutes: 60 });
   });
 
   test('of two at once with the same fleet one publishes and the other finds it there', async () => {

@@ -215,7 +215,8 @@ function about() {
 
 test('while an attempt cannot be made, the delivery waits and says so, then goes on', async () => {
   const ref = await rig.accept(fixture);
-  await rig.db.rows('alter table waybill.deliveries rename to deliveries_away');
+  const open = 'function waybill.open_attempt(text, uuid, text)';
+  await rig.db.rows(`revoke execute on ${open} from waybill_data`);
   await rig.start(ref, fixture);
   await until('it says so', async () => {
     const { currentDetails } = await rig
@@ -223,6 +224,23 @@ test('while an attempt cannot be made, the delivery waits and says so, then goes
       .query<{ currentDetails: string }>('__temporal_workflow_metadata');
     return currentDetails.includes('could not be made') ? true : null;
   });
-  await rig.db.rows('alter table waybill.deliveries_away rename to deliveries');
+  await rig.db.rows(`grant execute on ${open} to waybill_data`);
   await rig.reaches(ref, 'Acknowledged');
 });
+
+test.each([
+  ['is missing', 'env:TEST_NO_SUCH_SECRET'],
+  ['is no key', 'env:PATH'],
+])(
+  'a target secret that %s sends nothing, is tried again and then says why',
+  async (_what, secretRef) => {
+    const unsigned = await rig.catalog({
+      subscription: `unsigned-${secretRef.slice(4).toLowerCase().replaceAll('_', '-')}`,
+      targetSecretRefs: [secretRef],
+    });
+    const ref = await rig.deliver(unsigned);
+    const row = await rig.reaches(ref, 'Failed');
+    expect(row).toMatchObject({ attempts: 3, reason: 'secret_unavailable' });
+    expect(rig.receiver.of(ref.deliveryId)).toHaveLength(0);
+  },
+);

@@ -6,7 +6,7 @@ import type { JSONWebKeySet } from 'jose';
 import { z } from 'zod';
 import { WaybillError } from '../../domain/errors';
 import { KeySet } from '../../schemas/api-health';
-import { verifyReceiptChain, type ReceiptProblem } from '../../signing/receipts/verify-chain';
+import type { ReceiptProblem } from '../../signing/receipts/verify-chain';
 import { apiBase } from '../support/api-access';
 import { fetchKeySet } from '../support/api-client';
 import { surroundings } from '../support/environment';
@@ -61,6 +61,7 @@ async function verify(file: string, options: VerifyOptions): Promise<void> {
 }
 
 async function judge(receipts: readonly string[], keys: JSONWebKeySet) {
+  const { verifyReceiptChain } = await import('../../signing/receipts/verify-chain.js');
   try {
     return await verifyReceiptChain(receipts, keys);
   } catch (error) {

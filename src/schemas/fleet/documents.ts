@@ -37,7 +37,6 @@ export const SettingsDocument = z.strictObject({
   replayWindowMinutes: z.int().min(1).max(43_200).optional(),
   defaultRetry: WrittenRetryProfile.optional(),
   rejectedBytesMinutes: z.int().min(1).max(10_080).optional(),
-  failedWaitMinutes: z.int().min(1).max(43_200).optional(),
 });
 export type SettingsDocument = z.infer<typeof SettingsDocument>;
 

@@ -112,7 +112,6 @@ function settingsRow(thing: SettingsDocument, before: SettingsRow): SettingsRow 
     defaultRetry:
       thing.defaultRetry === undefined ? before.defaultRetry : asJson(thing.defaultRetry),
     rejectedBytesMinutes: thing.rejectedBytesMinutes ?? before.rejectedBytesMinutes,
-    failedWaitMinutes: thing.failedWaitMinutes ?? before.failedWaitMinutes,
   };
 }
 
