@@ -8,6 +8,71 @@ schema waybill
   grant usage to waybill_observer
   grant usage to waybill_operations
 
+table actions
+  tenant_id text not null
+  action_id text not null
+  capability_id text not null
+  request_sha256 bytea not null
+  state text not null
+  version integer not null default 1
+  affinity_key text
+  requested_by text not null
+  retry_budget integer not null
+  deadline_at timestamp with time zone not null
+  result_outcome text
+  result_sha256 bytea
+  error_code text
+  reason text
+  detail text
+  waiting_since timestamp with time zone
+  attend_at timestamp with time zone
+  event_seq integer not null default 0
+  receipt_seq integer not null default 0
+  receipt_digest text
+  created_at timestamp with time zone not null default clock_timestamp()
+  closed_at timestamp with time zone
+  constraint actions_pkey PRIMARY KEY (tenant_id, action_id)
+  constraint actions_action_id_check CHECK (((length(action_id) >= 1) AND (length(action_id) <= 200)))
+  constraint actions_attended CHECK (((attend_at IS NULL) = (closed_at IS NOT NULL)))
+  constraint actions_closed CHECK (((closed_at IS NOT NULL) = (state = ANY (ARRAY['completed'::text, 'failed'::text, 'cancelled'::text]))))
+  constraint actions_request_sha256_check CHECK ((length(request_sha256) = 32))
+  constraint actions_result CHECK (
+CASE state
+    WHEN 'completed'::text THEN (NOT (result_outcome IS DISTINCT FROM 'succeeded'::text))
+    WHEN 'failed'::text THEN (NOT (result_outcome IS DISTINCT FROM 'failed'::text))
+    WHEN 'cancelled'::text THEN (NOT (result_outcome IS DISTINCT FROM 'cancelled'::text))
+    ELSE true
+END)
+  constraint actions_result_outcome_check CHECK ((result_outcome = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text])))
+  constraint actions_result_sha256_check CHECK ((length(result_sha256) = 32))
+  constraint actions_retry_budget_check CHECK ((retry_budget >= 0))
+  constraint actions_state_check CHECK ((state = ANY (ARRAY['requested'::text, 'awaiting_approval'::text, 'reserved'::text, 'dispatching'::text, 'cancelling'::text, 'unknown'::text, 'reconciling'::text, 'needs_operator'::text, 'completed'::text, 'failed'::text, 'cancelled'::text])))
+  with (fillfactor=70)
+  CREATE INDEX actions_by_time ON waybill.actions USING btree (tenant_id, created_at DESC, action_id DESC)
+  CREATE INDEX actions_to_attend ON waybill.actions USING btree (attend_at) WHERE (attend_at IS NOT NULL)
+  CREATE INDEX actions_waiting ON waybill.actions USING btree (tenant_id, waiting_since) WHERE (waiting_since IS NOT NULL)
+  CREATE TRIGGER actions_birth BEFORE INSERT ON waybill.actions FOR EACH ROW WHEN ((new.state <> 'requested'::text)) EXECUTE FUNCTION waybill.guard_action_state()
+  CREATE TRIGGER actions_transition BEFORE UPDATE OF state ON waybill.actions FOR EACH ROW WHEN ((old.state IS DISTINCT FROM new.state)) EXECUTE FUNCTION waybill.guard_action_state()
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  grant insert, select, update to waybill_data
+  grant select to waybill_observer
+  grant select, update to waybill_operations
+
+table affinities
+  tenant_id text not null
+  affinity_key text not null
+  instance_id text not null
+  created_at timestamp with time zone not null default clock_timestamp()
+  constraint affinities_pkey PRIMARY KEY (tenant_id, affinity_key)
+  constraint affinities_affinity_key_check CHECK (((length(affinity_key) >= 1) AND (length(affinity_key) <= 200)))
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  grant insert, select to waybill_data
+  grant select to waybill_observer
+
 table artifacts
   tenant_id text not null
   sha256 bytea not null
@@ -39,6 +104,51 @@ table audit_log
   grant insert, select to waybill_data
   grant select to waybill_observer
 
+table bindings
+  tenant_id text not null
+  capability_id text not null
+  instance_id text not null
+  priority integer not null default 100
+  enabled boolean not null default true
+  spill text not null default 'never'::text
+  spread boolean not null default false
+  policy_revision bigint not null default 1
+  credential_revision text not null
+  quota_policy_id text
+  constraint bindings_pkey PRIMARY KEY (tenant_id, capability_id, instance_id)
+  constraint bindings_capability_id_fkey FOREIGN KEY (capability_id) REFERENCES waybill.capabilities(capability_id)
+  constraint bindings_policy_revision_check CHECK ((policy_revision >= 1))
+  constraint bindings_quota_policy_id_fkey FOREIGN KEY (quota_policy_id) REFERENCES waybill.quota_policies(quota_policy_id)
+  constraint bindings_spill_check CHECK ((spill = ANY (ARRAY['never'::text, 'capacity'::text])))
+  constraint bindings_tenant_id_instance_id_credential_revision_fkey FOREIGN KEY (tenant_id, instance_id, credential_revision) REFERENCES waybill.credential_revisions(tenant_id, instance_id, credential_revision)
+  constraint bindings_tenant_id_instance_id_fkey FOREIGN KEY (tenant_id, instance_id) REFERENCES waybill.instances(tenant_id, instance_id)
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  policy publication for all to waybill_control using true
+  grant insert, select, update to waybill_control
+  grant select to waybill_data
+  grant select to waybill_observer
+  grant select to waybill_operations
+
+table capabilities
+  capability_id text not null
+  interface_name text not null
+  side_effect text not null
+  recovery text not null
+  request_schema jsonb not null
+  result_schema jsonb not null
+  contract_digest text not null
+  constraint capabilities_pkey PRIMARY KEY (capability_id)
+  constraint capabilities_capability_id_check CHECK (((length(capability_id) >= 1) AND (length(capability_id) <= 200)))
+  constraint capabilities_contract_digest_check CHECK ((contract_digest ~ '^[0-9a-f]{64}$'::text))
+  constraint capabilities_recovery_check CHECK ((recovery = ANY (ARRAY['provider_key'::text, 'lookup'::text, 'none'::text])))
+  constraint capabilities_side_effect_check CHECK ((side_effect = ANY (ARRAY['read'::text, 'sandbox'::text, 'shared-write'::text, 'external'::text])))
+  grant insert, select to waybill_control
+  grant select to waybill_data
+  grant select to waybill_observer
+  grant select to waybill_operations
+
 table catalog_revision
   only_row boolean not null default true
   revision bigint not null
@@ -59,9 +169,13 @@ table connector_versions
   retry_profile jsonb
   content_digest text not null
   event_seq integer not null default 0
+  manifest_digest text
+  rate_limit jsonb
   constraint connector_versions_pkey PRIMARY KEY (connector_id, version)
   constraint connector_versions_connector_id_fkey FOREIGN KEY (connector_id) REFERENCES waybill.connectors(connector_id)
   constraint connector_versions_content_digest_check CHECK ((content_digest ~ '^[0-9a-f]{64}$'::text))
+  constraint connector_versions_manifest_digest_check CHECK ((manifest_digest ~ '^[0-9a-f]{64}$'::text))
+  constraint connector_versions_rate_limit_check CHECK (((rate_limit IS NULL) OR COALESCE(((((rate_limit ->> 'permits'::text))::integer >= 1) AND (((rate_limit ->> 'perMs'::text))::integer >= 1) AND (((rate_limit ->> 'burst'::text))::integer >= 1)), false)))
   constraint connector_versions_status_check CHECK ((status = ANY (ARRAY['draft'::text, 'certified'::text, 'active'::text, 'deprecated'::text, 'revoked'::text])))
   row level security
   policy across_tenants for all to waybill_control, waybill_operations using true
@@ -81,6 +195,23 @@ table connectors
   row level security
   policy across_tenants for all to waybill_control, waybill_operations using true
   policy platform_or_own for all to waybill_data, waybill_observer using ((owner_tenant_id IS NULL) OR (owner_tenant_id = waybill.current_tenant()))
+  grant insert, select, update to waybill_control
+  grant select to waybill_data
+  grant select to waybill_observer
+  grant select to waybill_operations
+
+table credential_revisions
+  tenant_id text not null
+  instance_id text not null
+  credential_revision text not null
+  status text not null
+  constraint credential_revisions_pkey PRIMARY KEY (tenant_id, instance_id, credential_revision)
+  constraint credential_revisions_status_check CHECK ((status = ANY (ARRAY['active'::text, 'revoked'::text])))
+  constraint credential_revisions_tenant_id_instance_id_fkey FOREIGN KEY (tenant_id, instance_id) REFERENCES waybill.instances(tenant_id, instance_id)
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  policy publication for all to waybill_control using true
   grant insert, select, update to waybill_control
   grant select to waybill_data
   grant select to waybill_observer
@@ -269,6 +400,24 @@ table instances
   grant select to waybill_observer
   grant select to waybill_operations
 
+table lifecycle_requests
+  tenant_id text not null
+  replica_id text not null
+  request_id text not null
+  operation text not null
+  sequence bigint not null
+  answer jsonb not null
+  constraint lifecycle_requests_pkey PRIMARY KEY (replica_id, request_id)
+  constraint lifecycle_requests_operation_check CHECK ((operation = ANY (ARRAY['register'::text, 'heartbeat'::text, 'drain'::text, 'offline'::text])))
+  constraint lifecycle_requests_replica_id_fkey FOREIGN KEY (replica_id) REFERENCES waybill.replicas(replica_id)
+  constraint lifecycle_requests_request_id_check CHECK (((length(request_id) >= 1) AND (length(request_id) <= 100)))
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy lifecycle for all to waybill_lifecycle using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  grant delete, insert, select to waybill_lifecycle
+  grant select to waybill_observer
+
 table outbox_events
   tenant_id text not null
   aggregate text not null
@@ -287,6 +436,57 @@ table outbox_events
   policy publication for all to waybill_control using true
   grant insert to waybill_control
   grant insert, select to waybill_data
+  grant select to waybill_observer
+
+table quota_counters
+  scope text not null
+  scope_key text not null
+  tenant_id text
+  held integer not null
+  released_at timestamp with time zone
+  drain_ms real
+  constraint quota_counters_pkey PRIMARY KEY (scope, scope_key)
+  constraint quota_counters_check CHECK (((tenant_id IS NULL) = (scope = ANY (ARRAY['connector'::text, 'global'::text]))))
+  constraint quota_counters_held CHECK ((held >= 0))
+  constraint quota_counters_scope_check CHECK ((scope = ANY (ARRAY['binding'::text, 'instance'::text, 'connector'::text, 'tenant_retry'::text, 'tenant'::text, 'global'::text])))
+  with (fillfactor=50)
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  grant insert, select, update to waybill_data
+  grant select to waybill_observer
+  grant select, update to waybill_operations
+
+table quota_policies
+  quota_policy_id text not null
+  binding_limit integer
+  instance_limit integer
+  connector_limit integer
+  tenant_retry_limit integer
+  tenant_limit integer
+  global_limit integer
+  constraint quota_policies_pkey PRIMARY KEY (quota_policy_id)
+  constraint quota_policies_binding_limit_check CHECK ((binding_limit >= 1))
+  constraint quota_policies_connector_limit_check CHECK ((connector_limit >= 1))
+  constraint quota_policies_global_limit_check CHECK ((global_limit >= 1))
+  constraint quota_policies_instance_limit_check CHECK ((instance_limit >= 1))
+  constraint quota_policies_tenant_limit_check CHECK ((tenant_limit >= 1))
+  constraint quota_policies_tenant_retry_limit_check CHECK ((tenant_retry_limit >= 1))
+  grant insert, select, update to waybill_control
+  grant select to waybill_data
+  grant select to waybill_observer
+  grant select to waybill_operations
+
+table rate_limits
+  tenant_id text not null
+  instance_id text not null
+  due_at timestamp with time zone not null
+  constraint rate_limits_pkey PRIMARY KEY (tenant_id, instance_id)
+  with (fillfactor=50)
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  grant insert, select, update to waybill_data
   grant select to waybill_observer
 
 table receipt_checkpoints
@@ -373,6 +573,138 @@ table replay_jobs
   grant insert, select, update to waybill_data
   grant select to waybill_observer
 
+table replicas
+  replica_id text not null
+  tenant_id text not null
+  instance_id text not null
+  connector_id text not null
+  version text not null
+  endpoint text not null
+  peer_principal_id text not null
+  peer_principal_kind text not null
+  peer_did text not null
+  trust_domain text not null
+  transport_profile text not null
+  region text not null
+  zone text not null
+  capacity_class text not null
+  capacity integer not null
+  slot bigint not null default hashtextextended(replica_id, (0)::bigint)
+  status text not null default 'offline'::text
+  lease_ends_at timestamp with time zone not null default '-infinity'::timestamp with time zone
+  sequence bigint not null default 0
+  incarnation bigint not null default 0
+  health_revision bigint not null default 0
+  store_epoch text
+  contrary integer not null default 0
+  active_assignments integer not null default 0
+  unknown_failures integer not null default 0
+  circuit_open_until timestamp with time zone
+  probes integer not null default 0
+  release_pending boolean not null default false
+  constraint replicas_pkey PRIMARY KEY (replica_id)
+  constraint replicas_active_assignments_check CHECK ((active_assignments >= 0))
+  constraint replicas_capacity_check CHECK ((capacity >= 0))
+  constraint replicas_connector_id_version_fkey FOREIGN KEY (connector_id, version) REFERENCES waybill.connector_versions(connector_id, version)
+  constraint replicas_contrary_check CHECK ((contrary >= 0))
+  constraint replicas_health_revision_check CHECK ((health_revision >= 0))
+  constraint replicas_incarnation_check CHECK ((incarnation >= 0))
+  constraint replicas_probes_check CHECK ((probes >= 0))
+  constraint replicas_sequence_check CHECK ((sequence >= 0))
+  constraint replicas_status_check CHECK ((status = ANY (ARRAY['registered'::text, 'ready'::text, 'draining'::text, 'drained'::text, 'offline'::text])))
+  constraint replicas_tenant_id_instance_id_fkey FOREIGN KEY (tenant_id, instance_id) REFERENCES waybill.instances(tenant_id, instance_id)
+  constraint replicas_transport_profile_check CHECK ((transport_profile = ANY (ARRAY['https'::text, 'http-loopback'::text])))
+  constraint replicas_unknown_failures_check CHECK ((unknown_failures >= 0))
+  with (fillfactor=60)
+  CREATE INDEX replicas_by_instance ON waybill.replicas USING btree (tenant_id, instance_id, version)
+  CREATE INDEX replicas_ready ON waybill.replicas USING btree (tenant_id, instance_id, version, region, zone, slot) WHERE (status = 'ready'::text)
+  CREATE INDEX replicas_to_release ON waybill.replicas USING btree (replica_id) WHERE release_pending
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy lifecycle for all to waybill_lifecycle using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  policy publication for all to waybill_control using true
+  grant select to waybill_control
+  grant select to waybill_data
+  grant select, update to waybill_lifecycle
+  grant select to waybill_observer
+  grant select to waybill_operations
+  grant insert (replica_id, tenant_id, instance_id, connector_id, version, endpoint, peer_principal_id, peer_principal_kind, peer_did, trust_domain, transport_profile, region, zone, capacity_class, capacity) to waybill_control
+  grant update (capacity) to waybill_control
+  grant update (active_assignments, unknown_failures, circuit_open_until, probes) to waybill_data
+  grant update (status, sequence, health_revision, contrary, active_assignments, unknown_failures, circuit_open_until, probes, release_pending) to waybill_operations
+
+table route_attempts
+  tenant_id text not null
+  action_id text not null
+  attempt_no integer not null
+  owner text not null
+  fence bigint not null
+  replica_id text not null
+  incarnation bigint not null
+  health_revision bigint not null
+  probe boolean not null
+  counters jsonb not null
+  opened_at timestamp with time zone not null default clock_timestamp()
+  deadline_at timestamp with time zone not null
+  settled_at timestamp with time zone
+  settlement text
+  cause text
+  evidence jsonb
+  late_evidence jsonb not null default '[]'::jsonb
+  constraint route_attempts_pkey PRIMARY KEY (tenant_id, action_id, attempt_no)
+  constraint route_attempts_attempt_no_check CHECK ((attempt_no >= 1))
+  constraint route_attempts_cause_check CHECK ((cause = ANY (ARRAY['host'::text, 'ours'::text, 'deadline'::text, 'replica_lease'::text, 'offline'::text, 'incarnation'::text])))
+  constraint route_attempts_settled CHECK (((settled_at IS NULL) = (settlement IS NULL)))
+  constraint route_attempts_settlement_check CHECK ((settlement = ANY (ARRAY['completed'::text, 'outcome_unknown'::text, 'cancelled'::text, 'lease_expired'::text, 'not_started'::text])))
+  constraint route_attempts_tenant_id_action_id_fence_key UNIQUE (tenant_id, action_id, fence)
+  constraint route_attempts_tenant_id_action_id_fkey FOREIGN KEY (tenant_id, action_id) REFERENCES waybill.routes(tenant_id, action_id)
+  with (fillfactor=70)
+  CREATE INDEX route_attempts_by_replica ON waybill.route_attempts USING btree (replica_id) WHERE (settled_at IS NULL)
+  CREATE UNIQUE INDEX route_attempts_one_open ON waybill.route_attempts USING btree (tenant_id, action_id) WHERE (settled_at IS NULL)
+  CREATE INDEX route_attempts_overdue ON waybill.route_attempts USING btree (deadline_at) WHERE (settled_at IS NULL)
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  grant insert, select, update to waybill_data
+  grant select to waybill_observer
+  grant select, update to waybill_operations
+
+table routes
+  tenant_id text not null
+  action_id text not null
+  capability_id text not null
+  connector_id text not null
+  instance_id text not null
+  version text not null
+  manifest_digest text not null
+  replica_id text not null
+  endpoint text not null
+  peer_principal_id text not null
+  peer_principal_kind text not null
+  peer_did text not null
+  trust_domain text not null
+  transport_profile text not null
+  region text not null
+  zone text not null
+  capacity_class text not null
+  catalog_revision bigint not null
+  binding_policy_revision bigint not null
+  credential_revision text not null
+  quota_policy_id text
+  assigned_at timestamp with time zone not null default clock_timestamp()
+  fence bigint not null
+  constraint routes_pkey PRIMARY KEY (tenant_id, action_id)
+  constraint routes_tenant_id_action_id_fkey FOREIGN KEY (tenant_id, action_id) REFERENCES waybill.actions(tenant_id, action_id)
+  with (fillfactor=80)
+  CREATE TRIGGER routes_immutable BEFORE UPDATE ON waybill.routes FOR EACH ROW EXECUTE FUNCTION waybill.guard_route()
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  grant insert, select, update to waybill_data
+  grant select to waybill_observer
+  grant select, update to waybill_operations
+
 table schema_version
   version bigint not null
   name text not null
@@ -390,12 +722,23 @@ table settings
   replay_window_minutes integer not null default 60
   default_retry jsonb not null
   rejected_bytes_minutes integer not null default 60
+  circuit_unknowns integer not null default 5
+  circuit_open_ms integer not null default 30000
+  circuit_probes integer not null default 2
+  replica_lease_ms integer not null default 30000
+  replica_hysteresis integer not null default 3
   constraint settings_pkey PRIMARY KEY (only_row)
+  constraint settings_circuit_open_ms_check CHECK (((circuit_open_ms >= 100) AND (circuit_open_ms <= 3600000)))
+  constraint settings_circuit_probes_check CHECK (((circuit_probes >= 1) AND (circuit_probes <= 100)))
+  constraint settings_circuit_unknowns_check CHECK (((circuit_unknowns >= 0) AND (circuit_unknowns <= 1000)))
   constraint settings_only_row_check CHECK (only_row)
   constraint settings_rejected_bytes_minutes_check CHECK (((rejected_bytes_minutes >= 1) AND (rejected_bytes_minutes <= 10080)))
   constraint settings_replay_window_minutes_check CHECK (((replay_window_minutes >= 1) AND (replay_window_minutes <= 43200)))
+  constraint settings_replica_hysteresis_check CHECK (((replica_hysteresis >= 1) AND (replica_hysteresis <= 20)))
+  constraint settings_replica_lease_ms_check CHECK (((replica_lease_ms >= 1000) AND (replica_lease_ms <= 600000)))
   grant insert, select, update to waybill_control
   grant select to waybill_data
+  grant select to waybill_lifecycle
   grant select to waybill_observer
   grant select to waybill_operations
 
@@ -442,10 +785,54 @@ table targets
   grant select to waybill_observer
   grant select to waybill_operations
 
+table version_capabilities
+  connector_id text not null
+  version text not null
+  capability_id text not null
+  constraint version_capabilities_pkey PRIMARY KEY (connector_id, version, capability_id)
+  constraint version_capabilities_capability_id_fkey FOREIGN KEY (capability_id) REFERENCES waybill.capabilities(capability_id)
+  constraint version_capabilities_connector_id_version_fkey FOREIGN KEY (connector_id, version) REFERENCES waybill.connector_versions(connector_id, version)
+  row level security
+  policy across_tenants for all to waybill_control, waybill_operations using true
+  policy with_its_connector for all to waybill_data, waybill_observer using (EXISTS ( SELECT FROM waybill.connectors c WHERE (c.connector_id = version_capabilities.connector_id)))
+  grant insert, select to waybill_control
+  grant select to waybill_data
+  grant select to waybill_observer
+  grant select to waybill_operations
+
+function action_facts(a waybill.actions) returns jsonb, sql, volatile
+  grant execute to waybill_data
+
+function action_may_follow(p_from text, p_to text) returns boolean, sql, immutable
+  grant execute to waybill_data
+  grant execute to waybill_operations
+
+function action_result(a waybill.actions) returns jsonb, sql, immutable
+  grant execute to waybill_data
+
+function admit_lifecycle(p_replica text, p_request text, p_operation text, p_previous bigint) returns jsonb, plpgsql, volatile
+  grant execute to waybill_lifecycle
+
+function answer_lifecycle(r waybill.replicas, p_request text, p_operation text) returns jsonb, plpgsql, volatile
+  grant execute to waybill_lifecycle
+
 function append_receipt(d waybill.deliveries, p_receipt jsonb) returns void, sql, volatile
   grant execute to waybill_data
 
+function binding_chain(p_tenant text, p_capability text) returns waybill.bound[], sql, stable
+  grant execute to waybill_data
+
+function bounded_evidence(p_evidence jsonb) returns jsonb, sql, immutable
+  grant execute to waybill_data
+  grant execute to waybill_operations
+
+function candidate_replicas(p_tenant text, p_action text, p_level waybill.bound[], p_topology jsonb) returns text[], sql, volatile
+  grant execute to waybill_data
+
 function chain_moved(d waybill.deliveries, p_receipt jsonb) returns boolean, sql, immutable
+  grant execute to waybill_data
+
+function choose_binding(a waybill.actions, p_request jsonb, p_topology jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
 function claim_unattended(p_limit integer, p_push_ms integer) returns TABLE(tenant_id text, delivery_id uuid, state text, connector_id text, event_type text, subscription_id text), sql, volatile
@@ -467,21 +854,60 @@ function delivery_may_follow(p_from text, p_to text) returns boolean, sql, immut
 function dispatch_chain(d waybill.deliveries) returns jsonb, sql, stable
   grant execute to waybill_data
 
+function drain_replica(p_replica text, p_request text, p_previous bigint) returns jsonb, plpgsql, volatile
+  grant execute to waybill_lifecycle
+
 function emit_delivery_event(d waybill.deliveries, p_event_seq integer, p_topic text, p_payload jsonb) returns void, sql, volatile
+  grant execute to waybill_data
+
+function end_attempt(t waybill.route_attempts, p_settlement text, p_cause text, p_evidence jsonb) returns void, plpgsql, volatile
+  grant execute to waybill_data
+  grant execute to waybill_operations
+
+function expire_attempt(p_tenant text, p_action text, p_fence bigint) returns boolean, plpgsql, volatile
+  grant execute to waybill_operations
+
+function expire_replicas(p_limit integer) returns integer, plpgsql, volatile
+  grant execute to waybill_operations
+
+function extend_reservation(p_tenant text, p_action text, p_fence bigint, p_hold_ms integer) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
 function fail_delivery(p_tenant text, p_delivery uuid, p_reason text, p_detail text, p_receipt jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
+function fence_after(p_last bigint, p_reported bigint) returns bigint, sql, volatile
+  grant execute to waybill_data
+
+function find_capability(p_tenant text, p_capability text) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
 function find_ingress(p_ingress_ref text) returns jsonb, sql, stable, security definer
   grant execute to waybill_data
 
+function finish_releases(p_limit integer) returns void, sql, volatile
+  grant execute to waybill_operations
+
 function forget_expired(p_limit integer) returns jsonb, plpgsql, volatile
+  grant execute to waybill_operations
+
+function guard_action_state() returns trigger, plpgsql, volatile
+  grant execute to waybill_data
   grant execute to waybill_operations
 
 function guard_delivery_state() returns trigger, plpgsql, volatile
   grant execute to waybill_data
   grant execute to waybill_operations
+
+function guard_route() returns trigger, plpgsql, volatile
+  grant execute to waybill_data
+  grant execute to waybill_operations
+
+function has_room(r waybill.replicas, p_probes integer) returns boolean, sql, volatile
+  grant execute to waybill_data
+
+function heartbeat_replica(p_replica text, p_request text, p_previous bigint, p_healthy boolean) returns jsonb, plpgsql, volatile
+  grant execute to waybill_lifecycle
 
 function ingest_delivery(p_tenant text, p_delivery uuid, p_subscription text, p_fields jsonb, p_payload bytea, p_attend_after_ms integer) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
@@ -489,23 +915,107 @@ function ingest_delivery(p_tenant text, p_delivery uuid, p_subscription text, p_
 function keep_artifact(p_tenant text, p_sha256 bytea, p_content bytea) returns void, sql, volatile
   grant execute to waybill_data
 
+function keep_late_evidence(t waybill.route_attempts, p_evidence jsonb) returns void, sql, volatile
+  grant execute to waybill_data
+
+function lock_replica(p_tenant text, p_action text, p_level waybill.bound[], p_topology jsonb) returns waybill.replicas, plpgsql, volatile
+  grant execute to waybill_data
+
+function move_action(p_tenant text, p_action text, p_from text[], p_to text, p_fields jsonb) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
 function ms_until(p_at timestamp with time zone) returns bigint, sql, volatile
   grant execute to waybill_data
+  grant execute to waybill_lifecycle
+
+function next_fence(p_tenant text, p_action text, p_above bigint) returns bigint, plpgsql, volatile
+  grant execute to waybill_data
+
+function offline_replica(p_replica text, p_request text, p_previous bigint) returns jsonb, plpgsql, volatile
+  grant execute to waybill_lifecycle
 
 function open_attempt(p_tenant text, p_delivery uuid, p_owner text) returns TABLE(answer text, info jsonb, payload bytea), plpgsql, volatile
   grant execute to waybill_data
 
+function open_reservation(r waybill.routes, x waybill.replicas, b waybill.bound, p_request jsonb) returns waybill.route_attempts, plpgsql, volatile
+  grant execute to waybill_data
+
+function overdue_attempts(p_limit integer) returns TABLE(tenant_id text, action_id text, fence bigint), sql, volatile
+  grant execute to waybill_operations
+
+function overdue_cause(t waybill.route_attempts) returns text, sql, volatile
+  grant execute to waybill_operations
+
 function pause_subscription(d waybill.deliveries, p_reason text) returns void, plpgsql, volatile
+  grant execute to waybill_data
+
+function place_action(a waybill.actions, p_level waybill.bound[], p_request jsonb, p_topology jsonb) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function reacquire_route(r waybill.routes, p_request jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
 function read_delivery_facts(p_tenant text, p_delivery uuid) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
+function read_route(p_tenant text, p_action text) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function record_result(p_tenant text, p_action text, p_fence bigint, p_result jsonb, p_evidence jsonb) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function register_replica(p_replica text, p_request text, p_previous bigint, p_store_epoch text) returns jsonb, plpgsql, volatile
+  grant execute to waybill_lifecycle
+
+function release_quota(p_scope text, p_key text) returns void, sql, volatile
+  grant execute to waybill_data
+  grant execute to waybill_operations
+
+function release_shared_quota(p_scope text, p_key text) returns void, sql, volatile, security definer
+  grant execute to waybill_data
+  grant execute to waybill_operations
+
 function replay_delivery(p_tenant text, p_delivery uuid, p_replayed_by text, p_reason text, p_receipt jsonb) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function replica_fault(p_tenant text, p_level waybill.bound[], p_topology jsonb) returns jsonb, sql, volatile
+  grant execute to waybill_data
+
+function reserve_route(p_tenant text, p_action text, p_request jsonb, p_topology jsonb) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function reserved_json(r waybill.routes, t waybill.route_attempts) returns jsonb, sql, volatile
+  grant execute to waybill_data
+
+function route_json(r waybill.routes) returns jsonb, sql, stable
   grant execute to waybill_data
 
 function settle_delivery(d waybill.deliveries, p_state text, p_reason text, p_detail text, p_receipt jsonb) returns void, plpgsql, volatile
   grant execute to waybill_data
 
+function settle_route(p_tenant text, p_action text, p_fence bigint, p_settle jsonb) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function start_action(p_tenant text, p_action text, p_capability text, p_request bytea, p_fields jsonb) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
 function store_rejected(p_tenant text, p_delivery uuid, p_subscription text, p_payload bytea, p_fields jsonb) returns void, plpgsql, volatile
+  grant execute to waybill_data
+
+function suits(r waybill.replicas, p_topology jsonb) returns boolean, sql, immutable
+  grant execute to waybill_data
+
+function take_quota(p_scope text, p_key text, p_tenant text, p_limit integer) returns integer, plpgsql, volatile
+  grant execute to waybill_data
+
+function take_quotas(p_tenant text, p_capability text, b waybill.bound, p_retry boolean) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function take_rate(p_tenant text, p_instance text, p_rate jsonb) returns void, plpgsql, volatile
+  grant execute to waybill_data
+
+function take_shared_quota(p_scope text, p_key text, p_limit integer) returns integer, sql, volatile, security definer
+  grant execute to waybill_data
+
+function try_reserve(a waybill.actions, r waybill.routes, p_level waybill.bound[], p_request jsonb, p_topology jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data

@@ -18,7 +18,13 @@ export type PointName =
   | 'attempt.answered'
   | 'attempt.closed'
   | 'replay.begun'
-  | 'replay.decided';
+  | 'replay.decided'
+  // At a host and its provider (docs/host-protocol): the five boundaries of an execution.
+  | 'before_intent_persistence'
+  | 'intent_persisted'
+  | 'provider_effect_committed'
+  | 'provider_response_received'
+  | 'result_persisted';
 
 /** Returns at once, or never when this process is told to hold here. */
 export async function point(name: PointName): Promise<void> {

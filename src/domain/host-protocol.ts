@@ -4,6 +4,10 @@
  */
 import type { Topology } from './routes';
 
+/** What a token permits: nothing else may be done with it. */
+export const TOKEN_PURPOSES = ['execute', 'reconcile', 'cancel', 'read'] as const;
+export type TokenPurpose = (typeof TOKEN_PURPOSES)[number];
+
 /** Claims of a route token beside `iss`, `aud`, `exp`, `iat` and `jti`. */
 export interface RouteTokenClaims {
   readonly tenant: string;
@@ -15,6 +19,11 @@ export interface RouteTokenClaims {
   readonly manifest_digest: string;
   readonly replica: string;
   readonly incarnation: number;
+  /**
+   * The host's store when the action was first sent to it. A host with another one has lost its
+   * memory and refuses, so that an action is not begun twice. Null where nothing was sent before.
+   */
+  readonly store_epoch: string | null;
   readonly topology: Topology;
   /** The host refuses a lower one than it has stored for the action. */
   readonly fence: number;
@@ -23,53 +32,132 @@ export interface RouteTokenClaims {
   readonly credential_revision: string;
   readonly quota_policy: string | null;
   readonly approval: string | null;
-  /** What the token permits: nothing else may be done with it. */
-  readonly purpose: 'execute' | 'reconcile' | 'cancel';
+  readonly purpose: TokenPurpose;
   /** SHA-256 (hex) of the request body. */
   readonly body_sha256: string;
 }
 
-/** What a host answers to execute, reconcile and cancel. */
-export type HostOutcome =
-  /** The effect is there; the body is the result. */
+/** A token's claims as they travel. Instants are seconds since the epoch, as JWT has them. */
+export interface RouteToken extends RouteTokenClaims {
+  readonly iss: string;
+  /** `did:key` of the host. */
+  readonly aud: string;
+  readonly iat: number;
+  readonly exp: number;
+  readonly jti: string;
+}
+
+/** An outcome after which nothing more happens: it is stored, and every later call gets it. */
+export type FinalOutcome =
+  /** The effect is there; `result` is the capability's result. */
   | { readonly kind: 'succeeded'; readonly result: unknown }
   /** The provider refused for good; nothing will change by trying again. */
   | { readonly kind: 'failed'; readonly errorCode: string; readonly detail: string }
+  /** Stopped, or never begun, without an effect; it can never begin any more. */
+  | { readonly kind: 'cancelled' };
+
+/** What a host answers to execute, reconcile, cancel and read. */
+export type HostOutcome =
+  | FinalOutcome
   | { readonly kind: 'running'; readonly progress: string | null }
-  | { readonly kind: 'cancelled' }
-  /** Nothing began and, under this fence, nothing will: the seal. */
+  /** Nothing began and, under this fence, nothing will: the seal. To `read`: nothing is known. */
   | { readonly kind: 'not_started' }
-  /** The host cannot tell, and has no way to find out. */
+  /**
+   * The host cannot tell. Where the capability's recovery is `provider_key`, another `execute` is safe
+   * and clears it up; `lookup` may find out at a later `reconcile`; `none` never will.
+   */
   | { readonly kind: 'unknown' };
 
-/** Why a host refuses a request; `started` says whether anything had begun. */
-export type HostRefusal =
-  | 'token_invalid'
-  | 'token_expired'
-  | 'token_replayed'
-  | 'wrong_audience'
-  | 'wrong_body'
-  | 'wrong_coordinates'
-  | 'credential_revoked'
-  | 'stale_fence'
-  | 'draining'
-  | 'unknown_capability'
-  | 'request_invalid';
+/** Why a host refuses a request. */
+export const HOST_REFUSALS = [
+  'token_invalid',
+  'token_expired',
+  'token_replayed',
+  'wrong_audience',
+  'wrong_body',
+  'wrong_coordinates',
+  'credential_revoked',
+  /** The action was sent to a store that is gone: what became of it cannot be told here. */
+  'store_lost',
+  'stale_fence',
+  'draining',
+  'unknown_capability',
+  'request_invalid',
+  /** The action is known with another capability or another body. */
+  'request_conflict',
+] as const;
+export type HostRefusal = (typeof HOST_REFUSALS)[number];
+
+export interface RefusedAnswer {
+  readonly kind: 'refused';
+  readonly refusal: HostRefusal;
+  /** False is proof that nothing of the action has begun; true, that it cannot be excluded. */
+  readonly started: boolean;
+  /** The highest fence stored for the action, where the token could be believed. */
+  readonly highest_fence: number | null;
+}
+
+export type HostVerdict = HostOutcome | RefusedAnswer;
 
 /** Claims of a host's signed answer. */
 export interface HostAnswerClaims {
-  /** The request token's `jti`. */
-  readonly in_reply_to: string;
-  readonly action: string;
-  readonly fence: number;
+  /** `did:key` of the host. */
+  readonly iss: string;
+  /** Seconds since the epoch on the host's clock; for people. */
+  readonly iat: number;
+  /** The request token's `jti`; this and the next three are null where the token was not readable. */
+  readonly in_reply_to: string | null;
+  readonly tenant: string | null;
+  readonly action: string | null;
+  readonly fence: number | null;
+  /** SHA-256 (hex) of the token and of the body as received: they bind the answer to one request. */
+  readonly token_sha256: string;
+  readonly body_sha256: string;
   /** Identity of the host's idempotency store: another one means that it has lost its memory. */
   readonly store_epoch: string;
-  readonly outcome:
-    | HostOutcome
-    | {
-        readonly kind: 'refused';
-        readonly refusal: HostRefusal;
-        readonly started: boolean;
-        readonly highest_fence: number | null;
-      };
+  readonly outcome: HostVerdict;
+}
+
+/** What a host's manifest says of a capability. */
+export interface ManifestCapability {
+  readonly capabilityId: string;
+  readonly interfaceName: string;
+  readonly sideEffect: 'read' | 'sandbox' | 'shared-write' | 'external';
+  readonly recovery: 'provider_key' | 'lookup' | 'none';
+  readonly requestSchema: unknown;
+  readonly resultSchema: unknown;
+  /** How long an answer may take; the host says `running` before. */
+  readonly timeoutMs: number;
+}
+
+/** What a host is, the same for all hosts of a connector version. */
+export interface HostManifest {
+  readonly protocol: 1;
+  readonly connectorId: string;
+  readonly version: string;
+  readonly capabilities: readonly ManifestCapability[];
+}
+
+export const LIFECYCLE_OPERATIONS = ['register', 'heartbeat', 'drain', 'offline'] as const;
+export type LifecycleOperation = (typeof LIFECYCLE_OPERATIONS)[number];
+
+/** Claims of a host's signed lifecycle call. */
+export interface LifecycleClaims {
+  /** `did:key` of the host. */
+  readonly iss: string;
+  /** The replica. */
+  readonly sub: string;
+  /** The lifecycle service that is spoken to. */
+  readonly aud: string;
+  readonly iat: number;
+  readonly exp: number;
+  readonly operation: LifecycleOperation;
+  /** The same for each repetition of a call whose answer was lost. */
+  readonly request_id: string;
+  readonly previous_sequence: number;
+  readonly store_epoch: string;
+  readonly manifest_digest: string;
+  readonly healthy: boolean;
+  /** Actions under way. */
+  readonly in_flight: number;
 }

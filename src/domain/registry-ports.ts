@@ -1,7 +1,8 @@
 /**
- * The five ports of the registry. Two implementations: Postgres (`src/db`) and the deterministic one
+ * The five ports of the registry, and the ledger of actions that they route for. Two implementations: Postgres (`src/db`) and the deterministic one
  * in memory (`src/memory`), under one conformance suite.
  */
+import type { ActionState } from './action-states';
 import type { TenantId } from './ids';
 import type {
   ActionResult,
@@ -52,8 +53,70 @@ export interface ActionTargetResolver {
    * A fence above every one given out for the action, for a fencing call (reconcile, cancel) on its
    * retained route.
    */
-  nextFence(tenantId: TenantId, actionId: string): Promise<number | null>;
+  nextFence(
+    tenantId: TenantId,
+    actionId: string,
+    aboveFence: number | null,
+  ): Promise<number | null>;
 }
+
+/** Actions as facts: born once, moved by the state machine, closed with a result. */
+export interface ActionLedger {
+  startAction(start: ActionStart): Promise<StartAnswer>;
+  moveAction(move: ActionMove): Promise<MoveAnswer>;
+}
+
+export interface ActionStart {
+  readonly tenantId: TenantId;
+  readonly actionId: string;
+  readonly capabilityId: string;
+  /** The request's canonical bytes; their SHA-256 is the request digest. */
+  readonly request: Uint8Array;
+  readonly affinityKey: string | null;
+  readonly requestedBy: string;
+  readonly deadlineMs: number;
+  readonly retryBudget: number;
+  /** How long the caller has to start the workflow itself before a loop does. */
+  readonly attendAfterMs: number;
+}
+
+export interface ActionFacts {
+  readonly capabilityId: string;
+  readonly state: ActionState;
+  /** Grows with every change of state. */
+  readonly version: number;
+  /** Lower-case hex SHA-256. */
+  readonly requestDigest: string;
+  readonly result: ActionResult | null;
+  readonly reason: string | null;
+  readonly deadlineInMs: number;
+  readonly retryBudget: number;
+  readonly affinityKey: string | null;
+}
+
+/** `conflict`: the id belongs to another capability or request. */
+export interface StartAnswer {
+  readonly kind: 'started' | 'existing' | 'conflict';
+  readonly action: ActionFacts;
+}
+
+export interface ActionMove {
+  readonly tenantId: TenantId;
+  readonly actionId: string;
+  /** The states in which the caller believes the action may be. */
+  readonly from: readonly ActionState[];
+  readonly to: ActionState;
+  readonly reason: string | null;
+  /** True: it now waits for time or a person. */
+  readonly waiting: boolean;
+  /** For closing: what became of it, unless that is recorded already. */
+  readonly result: ActionResult | null;
+}
+
+export type MoveAnswer =
+  /** `already`: it is in that state; `refused`: nothing changed, it is where `action` says. */
+  | { readonly kind: 'moved' | 'already' | 'refused'; readonly action: ActionFacts }
+  | { readonly kind: 'unknown_action' };
 
 /** Reads the identities of the fleet. */
 export interface RegistryReader {
@@ -100,6 +163,8 @@ export type LifecycleAnswer =
       readonly leaseMs: number;
     }
   | { readonly kind: 'unknown_replica' }
+  /** Its lease ran out: only a new incarnation brings it back. */
+  | { readonly kind: 'must_register'; readonly sequence: number }
   /** Somebody else has spoken for this replica since. */
   | { readonly kind: 'stale_sequence'; readonly sequence: number };
 

@@ -2,6 +2,7 @@
  * Routes: the immutable assignment of one action to one host, the reservations (attempts) made on it,
  * and everything that the registry can answer about them (docs/architecture, "Routes").
  */
+import type { ActionState } from './action-states';
 import type { TenantId } from './ids';
 
 export interface Topology {
@@ -82,6 +83,8 @@ export interface ReserveRequest {
   readonly affinityKey: string | null;
   /** How long the reservation holds unless it is extended. */
   readonly holdMs: number;
+  /** The highest fence that a host has reported for the action; the new one goes above it. */
+  readonly aboveFence: number | null;
 }
 
 /** Where the deployment prefers new routes; never part of a request. */
@@ -109,6 +112,10 @@ export type ReserveAnswer =
   | { readonly kind: 'in_progress'; readonly endsInMs: number }
   | { readonly kind: 'superseded'; readonly attemptNo: number }
   | { readonly kind: 'conflict'; readonly detail: string }
+  /** Never started, or lost in a restore: for a person, never for a new route. */
+  | { readonly kind: 'unknown_action' }
+  /** No attempt is open, but the action is not waiting for one: what became of the last is unclear. */
+  | { readonly kind: 'not_requested'; readonly state: ActionState }
   | { readonly kind: 'binding_unavailable'; readonly why: BindingFault }
   | { readonly kind: 'replica_unavailable'; readonly why: ReplicaFault; readonly retryInMs: number }
   | { readonly kind: 'capacity_exceeded'; readonly scope: QuotaScope; readonly retryInMs: number }

@@ -9,6 +9,7 @@ import type { TestDatabase } from '../support/test-database';
 import { createTestDatabase, testPool } from '../support/test-database';
 import type { CatalogFixture } from '../support/catalog-fixture';
 import { insertCatalog } from '../support/catalog-fixture';
+import { fillRouting } from '../support/routing-rows';
 import { failedDelivery, verifiedRequest } from '../support/stored-deliveries';
 
 const ROLES = ['control', 'data', 'lifecycle', 'operations', 'observer'].map(
@@ -50,16 +51,7 @@ async function fill(fixture: CatalogFixture): Promise<void> {
     `replay_items values ($1, '${ref.deliveryId}', '${ref.deliveryId}', 1)`,
   ];
   for (const insert of inserts) await db.rows(`insert into waybill.${insert}`, [tenant]);
-  await db.rows(
-    `insert into waybill.connectors (connector_id, owner_tenant_id, name, provider)
-      values ($1 || '-own', $1, 'Own', 'own')`,
-    [tenant],
-  );
-  await db.rows(
-    `insert into waybill.connector_versions (connector_id, version, status, content_digest)
-      values ($1 || '-own', '1.0.0', 'active', repeat('0', 64))`,
-    [tenant],
-  );
+  await fillRouting(db, tenant);
 }
 
 /** Runs one query in a transaction of the tenant (null: of none). */
@@ -214,6 +206,12 @@ describe('what a role may not do', () => {
     'targets',
     'subscriptions',
     'ingresses',
+    'capabilities',
+    'version_capabilities',
+    'credential_revisions',
+    'quota_policies',
+    'bindings',
+    'lifecycle_requests',
     'schema_version',
   ])('the data role cannot write %s', async (table) => {
     for (const text of await writes(table)) {
@@ -229,9 +227,10 @@ describe('what a role may not do', () => {
     await expect(asTenant(data, 'acme', redirect)).rejects.toMatchObject(DENIED);
   });
 
-  test.each(['delete from waybill.deliveries', 'delete from waybill.receipts'])(
-    'the data role keeps its evidence: %s',
-    async (text) => {
+  test.each(['deliveries', 'receipts', 'actions', 'routes', 'route_attempts', 'quota_counters'])(
+    'the data role keeps its evidence: it deletes no %s',
+    async (table) => {
+      const text = `delete from waybill.${table}`;
       await expect(asTenant(db.as('waybill_data'), 'acme', text)).rejects.toMatchObject(DENIED);
     },
   );
@@ -264,18 +263,33 @@ describe('what a role may not do', () => {
     'idempotency_keys',
     'outbox_events',
     'audit_log',
+    'actions',
+    'routes',
+    'route_attempts',
   ])('the control role cannot read %s', async (table) => {
     const text = `select from waybill.${table}`;
     await expect(asTenant(db.as('waybill_control'), null, text)).rejects.toMatchObject(DENIED);
   });
 
-  test('the lifecycle role has nothing to do yet', async () => {
+  test('the lifecycle role has replicas, the answers to their hosts, and settings to read', async () => {
     const rows = await db.rows(
-      `select relname from pg_class where relnamespace = 'waybill'::regnamespace and relkind = 'r'
-        and relname <> 'schema_version'
-        and has_table_privilege('waybill_lifecycle', oid, 'select, insert, update, delete')`,
+      `select relname as name from pg_class where relnamespace = 'waybill'::regnamespace
+          and relkind = 'r' and relname <> 'schema_version'
+          and has_table_privilege('waybill_lifecycle', oid, 'select, insert, update, delete')
+        order by 1`,
     );
-    expect(rows).toEqual([]);
+    const names = ['lifecycle_requests', 'replicas', 'settings'];
+    expect(rows).toEqual(names.map((name) => ({ name })));
+  });
+
+  test('no role that serves a tenant changes whose a replica is, or counters shared by tenants', async () => {
+    const data = db.as('waybill_data');
+    const steal = `update waybill.replicas set endpoint = endpoint`;
+    await expect(asTenant(data, 'acme', steal)).rejects.toMatchObject(DENIED);
+    const shared = `update waybill.quota_counters set held = 0 where scope = 'global' returning held`;
+    expect(await asTenant(data, 'acme', shared)).toEqual([]);
+    const foreign = `select waybill.take_shared_quota('tenant', 'globex', 1) as taken`;
+    expect(await asTenant(data, 'acme', foreign)).toEqual([{ taken: null }]);
   });
 
   test('the data role asks for one ingress by its reference and cannot list them', async () => {

@@ -1,0 +1,126 @@
+/** One HTTP exchange with one endpoint: no redirect, capped answer, one deadline over all of it. */
+import { isIP } from 'node:net';
+import { Agent, request, type Dispatcher } from 'undici';
+import type { RouteAssignment } from '../../domain/routes';
+import { readCapped } from '../protocol/read-capped';
+import type { HostResult } from './results';
+
+export interface Exchange {
+  readonly endpoint: Pick<RouteAssignment, 'endpoint' | 'transportProfile'>;
+  readonly method: 'GET' | 'PUT' | 'POST';
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array | null;
+  readonly limitBytes: number;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+type Failure = Extract<HostResult, { kind: 'not_sent' | 'lost' }>;
+
+export type Exchanged =
+  { readonly kind: 'received'; readonly status: number; readonly body: Buffer } | Failure;
+
+const CONNECT_TIMEOUT_MS = 5_000;
+
+export function hostAgent(connectionsPerHost: number): Agent {
+  return new Agent({
+    connections: connectionsPerHost,
+    connect: { timeout: CONNECT_TIMEOUT_MS },
+    // One request a connection at a time, sent once; the exchange's deadline covers both time-outs.
+    pipelining: 1,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+}
+
+/** Never rejects. */
+export async function exchange(agent: Dispatcher, call: Exchange): Promise<Exchanged> {
+  const base = endpointUrl(call.endpoint);
+  if (base === null) return notSent('endpoint_refused', 'the endpoint does not fit its transport');
+  if (call.signal.aborted) return notSent('aborted', 'given up before it was sent');
+  const deadline = AbortSignal.timeout(Math.max(0, call.timeoutMs));
+  try {
+    const response = await request(base + call.path, {
+      method: call.method,
+      dispatcher: agent,
+      headers: call.headers,
+      body: call.body,
+      signal: AbortSignal.any([deadline, call.signal]),
+    });
+    const body = await readCapped(response.body, call.limitBytes);
+    if (body !== null) return { kind: 'received', status: response.statusCode, body };
+    return lostBy('answer_too_large', `the answer has more than ${call.limitBytes} bytes`);
+  } catch (error) {
+    return failureOf(error, { deadline, call });
+  }
+}
+
+/** The endpoint without a slash at its end; null where its scheme or host is not the profile's. */
+function endpointUrl({ endpoint, transportProfile }: Exchange['endpoint']): string | null {
+  if (!URL.canParse(endpoint)) return null;
+  const url = new URL(endpoint);
+  const plain = url.username === '' && url.password === '' && url.search === '' && url.hash === '';
+  const fits =
+    transportProfile === 'https'
+      ? url.protocol === 'https:'
+      : url.protocol === 'http:' && isLoopback(url.hostname);
+  return plain && fits ? url.href.replace(/\/$/, '') : null;
+}
+
+function isLoopback(hostname: string): boolean {
+  if (hostname === 'localhost' || hostname === '[::1]') return true;
+  return isIP(hostname) === 4 && hostname.startsWith('127.');
+}
+
+/** Errors after which it is certain that no byte of the request was sent. */
+const UNCONNECTED = [
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_INVALID_ARG',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'CERT_HAS_EXPIRED',
+];
+
+function failureOf(
+  error: unknown,
+  { deadline, call }: { readonly deadline: AbortSignal; readonly call: Exchange },
+): Failure {
+  const code = errorCode(error);
+  if (code === 'ECONNREFUSED')
+    return notSent('connection_refused', 'the host refused the connection');
+  if (UNCONNECTED.includes(code)) {
+    return notSent('connection_failed', `no connection to the host: ${code}`);
+  }
+  if (call.signal.aborted) {
+    return { kind: 'lost', cause: 'ours', reason: 'aborted', detail: 'given up under way' };
+  }
+  if (deadline.aborted) return lostBy('timed_out', `no answer within ${call.timeoutMs} ms`);
+  return lostBy('connection_lost', `the answer was lost${code === '' ? '' : `: ${code}`}`);
+}
+
+function notSent(
+  reason: Extract<Failure, { kind: 'not_sent' }>['reason'],
+  detail: string,
+): Failure {
+  return { kind: 'not_sent', reason, detail };
+}
+
+/** The host's doing. */
+function lostBy(reason: Extract<Failure, { kind: 'lost' }>['reason'], detail: string): Failure {
+  return { kind: 'lost', cause: 'host', reason, detail };
+}
+
+/** The code of an error or of its cause; several addresses tried at once give an AggregateError. */
+function errorCode(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return '';
+  if ('code' in error && typeof error.code === 'string') return error.code;
+  if (error instanceof AggregateError) return errorCode(error.errors[0]);
+  return 'cause' in error ? errorCode(error.cause) : '';
+}

@@ -1,0 +1,49 @@
+/** What a connector returned, made fit to be stored, signed and read. */
+import type { FinalOutcome } from '../../domain/host-protocol';
+import { FinalOutcomeSchema } from '../../schemas/host-messages';
+import { RESULT_LIMIT_BYTES } from '../protocol/limits';
+
+const DETAIL_CHARS = 2_000;
+
+/**
+ * The outcome as JSON has it. A result that is no JSON or does not fit becomes a visible failure whose
+ * code says that the effect is there; nobody could read the result itself.
+ */
+export function storable(outcome: FinalOutcome): FinalOutcome {
+  switch (outcome.kind) {
+    case 'cancelled':
+      return { kind: 'cancelled' };
+    case 'failed': {
+      const detail = outcome.detail.slice(0, DETAIL_CHARS);
+      const failed = FinalOutcomeSchema.safeParse({ ...outcome, detail });
+      return failed.success
+        ? failed.data
+        : { kind: 'failed', errorCode: 'connector_error', detail };
+    }
+    case 'succeeded':
+      return storableResult(outcome.result);
+  }
+}
+
+function storableResult(result: unknown): FinalOutcome {
+  const text = textOf(result);
+  if (text === null) {
+    const detail = 'the effect is there, but its result is no JSON';
+    return { kind: 'failed', errorCode: 'result_invalid', detail };
+  }
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= RESULT_LIMIT_BYTES)
+    return { kind: 'succeeded', result: JSON.parse(text) as unknown };
+  const detail = `the effect is there, but its result has ${bytes} bytes`;
+  return { kind: 'failed', errorCode: 'result_too_large', detail };
+}
+
+function textOf(value: unknown): string | null {
+  try {
+    // Undefined for a function and for undefined, against its declared type.
+    const text = JSON.stringify(value) as string | undefined;
+    return text ?? null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,80 @@
+/** A tenant's bindings of a capability, each with the first broken link of its chain. */
+import type { TenantId } from '../domain/ids';
+import type { CapabilityCatalog } from '../domain/registry-ports';
+import type { BindingFault } from '../domain/routes';
+import type { BindingEntry, RateLimit, RegistryState } from './state';
+
+export interface Bound extends BindingEntry {
+  readonly connectorId: string;
+  readonly version: string;
+  readonly manifestDigest: string;
+  readonly rateLimit: RateLimit | null;
+  readonly fault: BindingFault | null;
+}
+
+/** Best priority first. */
+export function bindingChain(state: RegistryState, tenant: TenantId, capability: string): Bound[] {
+  return state.bindings
+    .filter((binding) => binding.tenantId === tenant && binding.capabilityId === capability)
+    .map((binding) => bound(state, binding, null))
+    .sort(
+      (one, other) => one.priority - other.priority || compare(one.instanceId, other.instanceId),
+    );
+}
+
+/** What a route is pinned to; the instance's newer version or credential does not matter. */
+export interface Pin {
+  readonly version: string;
+  readonly credentialRevision: string;
+}
+
+/** The binding with its chain as it is now, or as the route pins it. */
+export function bound(state: RegistryState, binding: BindingEntry, pin: Pin | null): Bound {
+  const { tenantId, instanceId } = binding;
+  const instance = state.instances.find(
+    (entry) => entry.tenantId === tenantId && entry.instanceId === instanceId,
+  );
+  const connectorId = instance?.connectorId ?? '';
+  const wanted = pin?.version ?? instance?.version ?? '';
+  const version = state.versions.find(
+    (entry) => entry.connectorId === connectorId && entry.version === wanted,
+  );
+  const revision = pin?.credentialRevision ?? binding.credentialRevision;
+  const credential = state.credentials.find(
+    (entry) =>
+      entry.tenantId === tenantId &&
+      entry.instanceId === instanceId &&
+      entry.credentialRevision === revision,
+  );
+  const fault = (): BindingFault | null => {
+    if (!binding.enabled) return 'binding_disabled';
+    if (instance?.status !== 'enabled') return 'instance_disabled';
+    if (state.connectors.get(connectorId)?.enabled !== true) return 'connector_disabled';
+    if (version?.status !== 'active' && version?.status !== 'deprecated') {
+      return 'version_not_active';
+    }
+    if (!version.capabilities.includes(binding.capabilityId)) return 'capability_not_offered';
+    return credential?.status === 'active' ? null : 'credential_revoked';
+  };
+  return {
+    ...binding,
+    ...{ connectorId, version: wanted, manifestDigest: version?.manifestDigest ?? '' },
+    ...{ rateLimit: version?.rateLimit ?? null, fault: fault() },
+  };
+}
+
+/** The capabilities of which a binding of the tenant stands on a whole chain. */
+export function memoryCatalog(state: RegistryState): CapabilityCatalog {
+  return {
+    find(tenant, capability) {
+      const visible = bindingChain(state, tenant, capability).some(({ fault }) => fault === null);
+      return Promise.resolve(visible ? (state.capabilities.get(capability) ?? null) : null);
+    },
+  };
+}
+
+/** Order of texts by code unit, the same everywhere. */
+export function compare(one: string, other: string): number {
+  if (one === other) return 0;
+  return one < other ? -1 : 1;
+}

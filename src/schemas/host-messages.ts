@@ -1,0 +1,159 @@
+/** Everything that Waybill and a host read from each other: docs/host-protocol has it in words. */
+import { z } from 'zod';
+import {
+  HOST_REFUSALS,
+  LIFECYCLE_OPERATIONS,
+  TOKEN_PURPOSES,
+  type HostAnswerClaims,
+  type HostManifest,
+  type LifecycleClaims,
+  type RouteToken,
+} from '../domain/host-protocol';
+
+const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+const Count = z.int().nonnegative();
+/** An id that is not made up here: printed as it is, so without control characters. */
+const Text = z
+  .string()
+  .min(1)
+  .max(200)
+  .regex(/^[^\p{Cc}\p{Cs}]+$/u);
+const Instant = z.number().nonnegative();
+const Did = z.string().startsWith('did:key:z').max(128);
+
+/** Fits a path segment as it is and cannot be a relative one. */
+export const ActionId = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$/);
+
+/** Lenient to claims that a later version adds. */
+export const RouteTokenSchema: z.ZodType<RouteToken> = z.object({
+  iss: Text,
+  aud: Did,
+  iat: Instant,
+  exp: Instant,
+  jti: Text,
+  tenant: Text,
+  action: ActionId,
+  capability: Text,
+  connector: Text,
+  instance: Text,
+  version: Text,
+  manifest_digest: Sha256,
+  replica: Text,
+  incarnation: Count,
+  store_epoch: Text.nullable(),
+  topology: z.object({ region: z.string(), zone: z.string(), capacityClass: z.string() }),
+  fence: z.int().positive(),
+  catalog_revision: Count,
+  binding_policy_revision: Count,
+  credential_revision: Text,
+  quota_policy: Text.nullable(),
+  approval: z.string().max(4_096).nullable(),
+  purpose: z.enum(TOKEN_PURPOSES),
+  body_sha256: Sha256,
+});
+
+const succeeded = z.object({ kind: z.literal('succeeded'), result: z.json() });
+const failed = z.object({
+  kind: z.literal('failed'),
+  errorCode: z.string().regex(/^[a-z0-9_]{1,64}$/),
+  detail: z.string().max(2_000),
+});
+const others = [
+  z.object({ kind: z.literal('running'), progress: z.string().max(500).nullable() }),
+  z.object({ kind: z.literal('not_started') }),
+  z.object({ kind: z.literal('unknown') }),
+] as const;
+const refused = z.object({
+  kind: z.literal('refused'),
+  refusal: z.enum(HOST_REFUSALS),
+  started: z.boolean(),
+  highest_fence: Count.nullable(),
+});
+const cancelled = z.object({ kind: z.literal('cancelled') });
+
+export const FinalOutcomeSchema = z.discriminatedUnion('kind', [succeeded, failed, cancelled]);
+
+export const HostAnswerSchema: z.ZodType<HostAnswerClaims> = z.object({
+  iss: Did,
+  iat: Instant,
+  in_reply_to: Text.nullable(),
+  tenant: Text.nullable(),
+  action: ActionId.nullable(),
+  fence: z.int().positive().nullable(),
+  token_sha256: Sha256,
+  body_sha256: Sha256,
+  store_epoch: Text,
+  outcome: z.discriminatedUnion('kind', [succeeded, failed, cancelled, ...others, refused]),
+});
+
+export const HostManifestSchema: z.ZodType<HostManifest> = z.object({
+  protocol: z.literal(1),
+  connectorId: Text,
+  version: Text,
+  capabilities: z
+    .array(
+      z.object({
+        capabilityId: Text,
+        interfaceName: Text,
+        sideEffect: z.enum(['read', 'sandbox', 'shared-write', 'external']),
+        recovery: z.enum(['provider_key', 'lookup', 'none']),
+        requestSchema: z.json(),
+        resultSchema: z.json(),
+        timeoutMs: z.int().positive().max(600_000),
+      }),
+    )
+    .max(500),
+});
+
+export const LifecycleClaimsSchema: z.ZodType<LifecycleClaims> = z.object({
+  iss: Did,
+  sub: Text,
+  aud: Text,
+  iat: Instant,
+  exp: Instant,
+  operation: z.enum(LIFECYCLE_OPERATIONS),
+  request_id: z.uuid(),
+  previous_sequence: Count,
+  store_epoch: Text,
+  manifest_digest: Sha256,
+  healthy: z.boolean(),
+  in_flight: Count,
+});
+
+/** Whose route tokens a host believes. */
+export const TokenTrust = z.object({
+  issuer: Text,
+  keys: z.object({
+    keys: z
+      .array(
+        z.looseObject({ kty: z.literal('OKP'), crv: z.literal('Ed25519'), kid: Text, x: Text }),
+      )
+      .min(1)
+      .max(8),
+  }),
+});
+export type TokenTrust = z.infer<typeof TokenTrust>;
+
+/** What the lifecycle service answers, with 200 or 409. */
+export const LifecycleReply = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('accepted'),
+    sequence: z.int().positive(),
+    incarnation: Count,
+    status: z.enum(['registered', 'ready', 'draining', 'drained', 'offline']),
+    leaseMs: z.int().positive(),
+    /** With `register` and `heartbeat`: a new key gets here before it is used. */
+    trust: TokenTrust.optional(),
+  }),
+  z.object({ kind: z.literal('unknown_replica') }),
+  z.object({ kind: z.literal('stale_sequence'), sequence: Count }),
+]);
+export type LifecycleReply = z.infer<typeof LifecycleReply>;
+
+/** Answers of `/health` and `/ready`. */
+export const HostHealth = z.object({ status: z.literal('alive') });
+export const HostReadiness = z.object({
+  ready: z.boolean(),
+  reason: z.string().max(500).nullable(),
+});
+export type HostReadiness = z.infer<typeof HostReadiness>;

@@ -1,0 +1,62 @@
+/** What the database answers about the fleet, parsed once at the edge of `src/db`. */
+import { z } from 'zod';
+import { tenantId } from '../domain/ids';
+import type {
+  CapabilityContract,
+  FleetStatus,
+  LifecycleAnswer,
+  ReplicaIdentity,
+} from '../domain/registry-ports';
+
+const Status = z.enum(['registered', 'ready', 'draining', 'drained', 'offline']);
+
+export const ReplicaIdentityRow = z.object({
+  replicaId: z.string(),
+  tenantId: z.string().transform(tenantId),
+  instanceId: z.string(),
+  version: z.string(),
+  endpoint: z.string(),
+  peerDid: z.string(),
+  status: Status,
+  incarnation: z.int(),
+  healthRevision: z.int(),
+  storeEpoch: z.string().nullable(),
+}) satisfies z.ZodType<ReplicaIdentity>;
+
+export const LifecycleAnswerRow = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('accepted'),
+    sequence: z.int(),
+    incarnation: z.int(),
+    status: Status,
+    leaseMs: z.int(),
+  }),
+  z.object({ kind: z.literal('unknown_replica') }),
+  z.object({ kind: z.literal('must_register'), sequence: z.int() }),
+  z.object({ kind: z.literal('stale_sequence'), sequence: z.int() }),
+]) satisfies z.ZodType<LifecycleAnswer>;
+
+export const FleetStatusRow = z.object({
+  replicas: z.record(Status, z.int()),
+  openAttempts: z.int(),
+  circuitsOpen: z.int(),
+  capacity: z.int(),
+  activeAssignments: z.int(),
+}) satisfies z.ZodType<FleetStatus>;
+
+export const OverdueAttempt = z.object({
+  tenant_id: z.string(),
+  action_id: z.string(),
+  fence: z.int(),
+});
+export type OverdueAttempt = z.infer<typeof OverdueAttempt>;
+
+export const CapabilityRow = z.object({
+  capabilityId: z.string(),
+  interfaceName: z.string(),
+  sideEffect: z.enum(['read', 'sandbox', 'shared-write', 'external']),
+  recovery: z.enum(['provider_key', 'lookup', 'none']),
+  requestSchema: z.json(),
+  resultSchema: z.json(),
+  contractDigest: z.string(),
+}) satisfies z.ZodType<CapabilityContract>;

@@ -1,0 +1,150 @@
+/**
+ * A host's life as Waybill sees it: registered, renewed, drained, gone. Real: host kit, signatures,
+ * sockets. Doubled: Waybill's lifecycle service, in memory, with the real verification.
+ */
+import type { Host } from '../../../src/hosts/kit/host';
+import { memoryStore } from '../../../src/hosts/kit/stores/memory';
+import { didOfKey } from '../../../src/hosts/protocol/did-key';
+import type { SigningKey } from '../../../src/signing/keys';
+import { until } from '../../support/until';
+import { callTo, clientOf, json, newKey, trustIn } from '../support/fixtures';
+import { LifecycleService } from '../support/lifecycle-service';
+import { DONE, hostOver, Work } from '../support/work';
+
+let keys: { host: SigningKey; waybill: SigningKey };
+let service: LifecycleService;
+const hosts: Host[] = [];
+const BODY = json({ title: 'Broken lamp' });
+
+beforeEach(async () => {
+  keys = { host: await newKey(), waybill: await newKey() };
+  service = new LifecycleService(didOfKey(keys.host.publicJwk.x), trustIn(keys.waybill));
+  await service.start();
+});
+afterEach(async () => {
+  for (const host of hosts.splice(0)) await host.stop();
+  await service.stop();
+});
+
+async function start(more: Parameters<typeof hostOver>[2] = {}, work = new Work()): Promise<Host> {
+  const registration = { url: service.url, heartbeatMs: 40, retryMs: 10 };
+  const host = await hostOver(work, keys, { registration, ...more });
+  hosts.push(host);
+  return host;
+}
+
+test('registering gives the keys and the incarnation that tokens are judged by', async () => {
+  const work = new Work();
+  const host = await start({}, work);
+  const registered = service.calls[0];
+  expect(registered).toMatchObject({
+    operation: 'register',
+    previous_sequence: 0,
+    store_epoch: host.storeEpoch,
+    manifest_digest: host.manifestDigest,
+  });
+  const client = clientOf(keys.waybill);
+  const sent = client.execute(callTo(host, { incarnation: 1 }), BODY);
+  (await work.times(1)).finish(DONE);
+  expect(await sent).toMatchObject({ outcome: DONE });
+  await client.close();
+});
+
+test('each heartbeat names the sequence before it', async () => {
+  await start();
+  const third = await service.saw(({ previous_sequence: previous }) => previous === 3);
+  expect(third).toMatchObject({ operation: 'heartbeat', healthy: true, in_flight: 0 });
+  const sequences = service.calls.map((call) => call.previous_sequence);
+  expect(sequences).toEqual(sequences.map((_, index) => index));
+});
+
+test('a call whose answer was lost is repeated under its id, and counted once', async () => {
+  service.losing = 2;
+  await start();
+  const [first, second, third] = service.calls;
+  expect(second?.request_id).toBe(first?.request_id);
+  expect(third?.request_id).toBe(first?.request_id);
+  expect(service.incarnation).toBe(1);
+});
+
+test('a restart goes on with the sequence of its store, as a new incarnation', async () => {
+  const store = memoryStore();
+  const kept = { ...store, close: () => Promise.resolve() };
+  const first = await start({ store: kept });
+  await first.stop();
+  hosts.splice(0);
+  const before = service.sequence;
+  await start({ store: kept });
+  expect(service.calls.at(-1)).toMatchObject({ previous_sequence: before });
+  expect(service.incarnation).toBe(2);
+});
+
+test('a host without its old store learns the sequence', async () => {
+  service.sequence = 41;
+  await start();
+  expect(service.calls.map((call) => call.previous_sequence).slice(0, 2)).toEqual([0, 41]);
+  expect(service.incarnation).toBe(1);
+});
+
+test('a new key arrives with a heartbeat, before it is used', async () => {
+  const work = new Work();
+  const host = await start({}, work);
+  const next = await newKey();
+  service.trust = trustIn(keys.waybill, next);
+  const seen = service.sequence + 2;
+  await service.saw(({ previous_sequence: previous }) => previous >= seen);
+  const client = clientOf(next);
+  const sent = client.execute(callTo(host, { incarnation: 1 }), BODY);
+  (await work.times(1)).finish(DONE);
+  expect(await sent).toMatchObject({ outcome: DONE });
+  await client.close();
+});
+
+test('drain and stop are told', async () => {
+  const host = await start();
+  await host.drain();
+  await service.saw(({ operation }) => operation === 'drain');
+  await host.stop();
+  hosts.splice(0);
+  expect(service.calls.at(-1)).toMatchObject({ operation: 'offline' });
+});
+
+test('a host whose place was taken says nothing more', async () => {
+  const failed: unknown[] = [];
+  let superseded: () => void = () => undefined;
+  const noticed = new Promise<void>((resolve) => (superseded = resolve));
+  const host = await start({
+    failed: (error) => {
+      failed.push(error);
+      superseded();
+    },
+  });
+  // Another process has registered.
+  service.sequence += 10;
+  await noticed;
+  expect(String(failed[0])).toContain('another process has registered');
+  const client = clientOf(keys.waybill);
+  const call = callTo(host, { incarnation: 1 });
+  expect(await client.reconcile(call)).toMatchObject({ kind: 'lost', reason: 'wrong_signature' });
+  await client.close();
+});
+
+test('a host whose key Waybill does not have keeps asking, and is not served', async () => {
+  const failed: unknown[] = [];
+  const stranger = await newKey();
+  const starting = hostOver(
+    new Work(),
+    { ...keys, host: stranger },
+    {
+      registration: { url: service.url, retryMs: 10 },
+      failed: (error) => failed.push(error),
+    },
+  );
+  await until('it was refused twice', () => Promise.resolve(failed[1]));
+  expect(String(failed[0])).toContain('answered 401 to register');
+  expect(service.calls).toHaveLength(0);
+  // The row gets its key.
+  service.did = didOfKey(stranger.publicJwk.x);
+  hosts.push(await starting);
+  expect(service.incarnation).toBe(1);
+});

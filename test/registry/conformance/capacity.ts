@@ -1,0 +1,141 @@
+/** Quotas, the rate limit and the circuit. */
+import type { Rig } from '../fixture';
+import { SCOPES } from '../fixture';
+
+export function capacityConformance(rig: () => Rig): void {
+  const why = async (action: string, attemptNo = 1) => {
+    const answer = await rig().reserve(action, { attemptNo });
+    return answer.kind === 'replica_unavailable' ? answer.why : answer.kind;
+  };
+
+  test.each(SCOPES.filter((scope) => scope !== 'tenant_retry'))(
+    'the quota of scope %s is never overbooked',
+    async (scope) => {
+      await rig().account({ quota: 'two' });
+      await rig().fixture.change({ quota: { id: 'two', limits: { [scope]: 2 } } });
+      await rig().host({ replica: 'h1' });
+      const first = await rig().reserved('a1');
+      await rig().reserved('a2');
+      expect(await rig().reserve('a3')).toMatchObject({ kind: 'capacity_exceeded', scope });
+      expect(Object.values(await rig().fixture.held())).toEqual([2]);
+      expect((await rig().registry.fleet.status()).activeAssignments).toBe(2);
+      await rig().settle('a1', first.reservation.fence, 'completed');
+      await rig().reserved('a3');
+    },
+  );
+
+  test('retries have a scope of their own', async () => {
+    await rig().account({ quota: 'retries' });
+    await rig().fixture.change({ quota: { id: 'retries', limits: { tenant_retry: 1 } } });
+    await rig().host({ replica: 'h1' });
+    for (const action of ['a1', 'a2']) await rig().run(action, 'not_started');
+    expect(await rig().fixture.held()).toEqual({});
+    const retry = await rig().reserved('a1', { attemptNo: 2 });
+    const full = { kind: 'capacity_exceeded', scope: 'tenant_retry' };
+    expect(await rig().reserve('a2', { attemptNo: 2 })).toMatchObject(full);
+    await rig().reserved('a3');
+    await rig().settle('a1', retry.reservation.fence, 'completed');
+    await rig().reserved('a2', { attemptNo: 2 });
+  });
+
+  test('a full wider scope gives the narrower ones back', async () => {
+    await rig().account({ quota: 'mixed' });
+    const limits = { binding: 5, instance: 5, tenant: 1 };
+    await rig().fixture.change({ quota: { id: 'mixed', limits } });
+    await rig().host({ replica: 'h1' });
+    await rig().reserved('a1');
+    const before = await rig().fixture.held();
+    expect(await rig().reserve('a2')).toMatchObject({ kind: 'capacity_exceeded', scope: 'tenant' });
+    expect(await rig().fixture.held()).toEqual(before);
+  });
+
+  test('a limit lowered below what is held lets nothing in until enough came back', async () => {
+    await rig().account({ quota: 'two' });
+    await rig().fixture.change({ quota: { id: 'two', limits: { tenant: 2 } } });
+    await rig().host({ replica: 'h1' });
+    const first = await rig().reserved('a1');
+    const second = await rig().reserved('a2');
+    await rig().fixture.change({ quota: { id: 'two', limits: { tenant: 1 } } });
+    await rig().settle('a1', first.reservation.fence, 'completed');
+    expect(await rig().reserve('a3')).toMatchObject({ kind: 'capacity_exceeded' });
+    await rig().settle('a2', second.reservation.fence, 'completed');
+    await rig().reserved('a3');
+    expect(Object.values(await rig().fixture.held())).toEqual([1]);
+  });
+
+  test('the rate lets a burst through, then says until when', async () => {
+    await rig().account();
+    const limit = { permits: 1, perMs: 60_000, burst: 2 };
+    await rig().fixture.change({ rate: { connector: 'tracker', limit } });
+    await rig().host({ replica: 'h1' });
+    await rig().reserved('a1');
+    await rig().reserved('a2');
+    const limited = await rig().reserve('a3');
+    if (limited.kind !== 'rate_limited') throw new Error(limited.kind);
+    expect(limited.instanceId).toBe('main');
+    expect(limited.retryInMs).toBeGreaterThan(50_000);
+    expect(limited.retryInMs).toBeLessThanOrEqual(60_000);
+    await rig().fixture.change({ settings: { replicaLeaseMs: 600_000 } });
+    await rig().call('h1', 'heartbeat');
+    await rig().fixture.elapse(limited.retryInMs);
+    await rig().reserved('a3');
+    expect(await why('a4')).toBe('rate_limited');
+  });
+
+  describe('the circuit', () => {
+    beforeEach(async () => {
+      await rig().account();
+      const settings = { circuitUnknowns: 3, circuitOpenMs: 60_000, circuitProbes: 1 };
+      await rig().fixture.change({ settings: { ...settings, replicaLeaseMs: 600_000 } });
+      await rig().host({ replica: 'h1' });
+    });
+    const unknowns = async (count: number, prefix = 'u') => {
+      for (let nth = 0; nth < count; nth += 1)
+        await rig().run(`${prefix}${nth}`, 'outcome_unknown');
+    };
+
+    test('opens after so many unknowns in a row that the host caused', async () => {
+      await unknowns(2);
+      await rig().run('good', 'completed');
+      await unknowns(2, 'v');
+      const { fence } = (await rig().reserved('ours')).reservation;
+      await rig().settle('ours', fence, 'outcome_unknown', 'ours');
+      await rig().run('gone', 'cancelled');
+      expect((await rig().registry.fleet.status()).circuitsOpen).toBe(0);
+      await unknowns(1, 'w');
+      expect(await why('a1')).toBe('circuit_open');
+      expect((await rig().registry.fleet.status()).circuitsOpen).toBe(1);
+    });
+
+    test('half open admits its probes only; a good one closes it', async () => {
+      await unknowns(3);
+      await rig().fixture.elapse(60_000);
+      const probe = await rig().reserved('probe');
+      expect(probe.reservation.probe).toBe(true);
+      expect(await why('a1')).toBe('circuit_open');
+      await rig().settle('probe', probe.reservation.fence, 'completed');
+      expect((await rig().reserved('a1')).reservation.probe).toBe(false);
+    });
+
+    test('a bad probe opens it again; a neutral one gives its place back', async () => {
+      await unknowns(3);
+      await rig().fixture.elapse(60_000);
+      await rig().run('neutral', 'cancelled');
+      await rig().run('bad', 'outcome_unknown');
+      expect(await why('a1')).toBe('circuit_open');
+      await rig().fixture.elapse(60_000);
+      expect((await rig().reserved('a1')).reservation.probe).toBe(true);
+    });
+
+    test('an answer to what was sent before it opened does not close it', async () => {
+      const early = await rig().reserved('early');
+      const other = await rig().reserved('other');
+      await unknowns(3);
+      await rig().settle('early', early.reservation.fence, 'completed');
+      expect(await why('a1')).toBe('circuit_open');
+      await rig().fixture.elapse(60_000);
+      await rig().settle('other', other.reservation.fence, 'completed');
+      expect((await rig().reserved('a1')).reservation.probe).toBe(true);
+    });
+  });
+}

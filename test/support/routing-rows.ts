@@ -1,0 +1,23 @@
+/** Rows of one tenant in every table of routing, made by the product where it can. */
+import { Rig } from '../registry/fixture';
+import { postgresFixture } from '../registry/postgres-fixture';
+import { tenantId } from '../../src/domain/ids';
+import type { TestDatabase } from './test-database';
+
+/** A connector of the tenant's own, an account with a quota and a rate, a host, and one action that holds a reservation. */
+export async function fillRouting(db: TestDatabase, tenant: string): Promise<void> {
+  const rig = new Rig(postgresFixture(db));
+  const connector = `${tenant}-own`;
+  await db.rows(
+    `insert into waybill.connectors (connector_id, owner_tenant_id, name, provider)
+      values ($1, $2, 'Own', 'own')`,
+    [connector, tenant],
+  );
+  await rig.account({ tenant, instance: 'tracker', connector, quota: 'all' });
+  const limits = { binding: 9, instance: 9, connector: 9, tenant_retry: 9, tenant: 9, global: 9 };
+  await rig.fixture.change({ quota: { id: 'all', limits } });
+  const limit = { permits: 9, perMs: 1_000, burst: 9 };
+  await rig.fixture.change({ rate: { connector, limit } });
+  await rig.host({ tenant, instance: 'tracker', replica: `${tenant}-host` });
+  await rig.reserved('held', { tenantId: tenantId(tenant), affinityKey: 'thread-1' });
+}
