@@ -4,12 +4,16 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { IngressAnswer, IngressBody, IngressParams } from '../schemas/api-ingress';
 import type { HttpDeps } from './deps';
 import { answer, problems } from './openapi';
+import { openIngresses } from './open-ingresses';
 import { receiveWebhook } from './receiving';
 import { refusalLimit } from './refusals';
 
+const INGRESS_KEPT_MS = 1_000;
+
 /** Registers the ingress on an encapsulated instance: bodies are never parsed there. */
 export function ingressRoutes(app: FastifyInstance, deps: HttpDeps): void {
-  const limit = refusalLimit();
+  const ingresses = openIngresses(deps.data, deps.ingressKeptMs ?? INGRESS_KEPT_MS);
+  const reception = { deps, limit: refusalLimit(), ingresses };
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => {
     done(null);
@@ -46,7 +50,7 @@ export function ingressRoutes(app: FastifyInstance, deps: HttpDeps): void {
     },
     handler: async (request, reply) => {
       const { ingressRef: ref } = request.params;
-      const received = await receiveWebhook(deps, limit, { ref, ip: request.ip, raw: request.raw });
+      const received = await receiveWebhook(reception, { ref, ip: request.ip, raw: request.raw });
       return reply.code(202).send(received);
     },
   });

@@ -5,28 +5,25 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { ingestDelivery, rejectDelivery, type VerifiedRequest } from '../db/deliveries';
-import { findIngress } from '../db/ingresses';
 import { WaybillError } from '../domain/errors';
-import { ingressRef, tenantId } from '../domain/ids';
+import { tenantId } from '../domain/ids';
 import { maxAheadMs, type Unverified, type Verified } from '../domain/verification';
 import { point } from '../points';
 import type { IngressAnswer } from '../schemas/api-ingress';
 import type { IngressConfig } from '../schemas/delivery-rows';
-import { compileScheme, type CompiledScheme } from '../signing/webhooks/compile';
+import type { CompiledScheme } from '../signing/webhooks/compile';
 import type { WebhookRequest } from '../signing/webhooks/request';
 import { verify } from '../signing/webhooks/verify';
 import { readBody } from './bodies';
 import { DEFAULT_PATIENCE, type HttpDeps, type IngressOutcome } from './deps';
 import { describeRefused, describeVerified, webhookRequest } from './ingress-requests';
 import { isOurFault, readIngressSecrets } from './ingress-secrets';
+import type { OpenIngresses } from './open-ingresses';
 import { HttpProblem } from './problems';
 import type { RefusalLimit } from './refusals';
 
 /** A loop takes over the start of the workflow when this process has not managed it by then. */
 const ATTEND_AFTER_MS = 2_000;
-
-/** What can be a reference at all: anything else is unknown without asking the database. */
-const REFERENCE = /^[A-Za-z0-9._~-]{1,200}$/;
 
 export interface ArrivingRequest {
   /** The ingress reference of its path. */
@@ -35,6 +32,13 @@ export interface ArrivingRequest {
   readonly ip: string;
   /** Head read, body not yet. */
   readonly raw: IncomingMessage;
+}
+
+/** What one server receives with. */
+export interface Reception {
+  readonly deps: HttpDeps;
+  readonly limit: RefusalLimit;
+  readonly ingresses: OpenIngresses;
 }
 
 interface Receiving {
@@ -52,11 +56,10 @@ interface Receiving {
  *   done
  */
 export async function receiveWebhook(
-  deps: HttpDeps,
-  limit: RefusalLimit,
+  { deps, limit, ingresses }: Reception,
   { ref, ip, raw }: ArrivingRequest,
 ): Promise<IngressAnswer> {
-  const ingress = await openIngress(deps, ref);
+  const { ingress, scheme } = await ingresses(ref);
   const body = await readBody(raw, {
     limitBytes: ingress.bodyLimitBytes,
     idleMs: (deps.patience ?? DEFAULT_PATIENCE).bodyIdleMs,
@@ -67,7 +70,7 @@ export async function receiveWebhook(
     throw error;
   });
   const webhook = webhookRequest(raw, { publicBaseUrl: deps.publicBaseUrl, ref }, body);
-  const receiving = { deps, limit, ref, ingress, scheme: compileScheme(ingress.scheme) };
+  const receiving = { deps, limit, ref, ingress, scheme };
   const secrets = await readIngressSecrets(deps, ingress);
   const verdict = verify(receiving.scheme, webhook, secrets.usable, secrets.receivedAtMs);
   if (!verdict.ok) {
@@ -75,15 +78,6 @@ export async function receiveWebhook(
     return await refuse(receiving, webhook, { ...verdict, remoteAddress: ip });
   }
   return await ingest(receiving, webhook, verdict);
-}
-
-type OpenIngress = IngressConfig & { readonly scheme: NonNullable<IngressConfig['scheme']> };
-
-async function openIngress(deps: HttpDeps, ref: string): Promise<OpenIngress> {
-  const ingress = REFERENCE.test(ref) ? await findIngress(deps.data, ingressRef(ref)) : null;
-  if (ingress === null || ingress.scheme === null) throw new WaybillError('unknown_ingress');
-  if (ingress.state === 'deactivated') throw new WaybillError('ingress_gone');
-  return { ...ingress, scheme: ingress.scheme };
 }
 
 async function ingest(

@@ -4,9 +4,13 @@ import type { LogLevel } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { pino } from 'pino';
 
-/** A process's logger: JSON lines on standard error, so that standard output stays for answers. */
+/**
+ * A process's logger: JSON lines on standard error, so that standard output stays for answers. Lines
+ * are written beside the work, not in its way; an orderly exit writes what is left.
+ */
 export function createLogger(level: string, name: string): Logger {
-  return pino({ level, name, base: { pid: process.pid } }, pino.destination(2));
+  const destination = pino.destination({ dest: 2, sync: false });
+  return pino({ level, name, base: { pid: process.pid } }, destination);
 }
 
 const PINO_LEVELS = {
