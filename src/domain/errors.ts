@@ -59,6 +59,7 @@ export const errorCatalogue = {
   temporal_unreachable: entry(503, true, 'The Temporal server does not answer.'),
   temporal_cli_unavailable: entry(500, false, 'No Temporal server executable could be had.'),
   server_start_failed: entry(500, false, 'A server that Waybill starts itself did not come up.'),
+  process_lost: entry(500, true, 'A process under `waybill up` ended by itself; see its log.'),
   port_in_use: entry(500, false, 'A port that Waybill needs is taken.'),
   instance_running: entry(500, false, 'Another Waybill runs in this folder.'),
 

@@ -1,5 +1,5 @@
 /** pino for Waybill and, through it, for the Temporal SDK. */
-import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { DefaultLogger, Runtime, makeTelemetryFilterString } from '@temporalio/worker';
 import type { LogLevel } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { pino } from 'pino';
@@ -28,6 +28,10 @@ export function installTemporalRuntime(log: Logger): void {
     logger: new DefaultLogger('INFO', ({ level, message, meta }) => {
       child[PINO_LEVELS[level]](meta ?? {}, message);
     }),
+    // The SDK's native part would else write lines of its own form.
+    telemetryOptions: {
+      logging: { filter: makeTelemetryFilterString({ core: 'WARN' }), forward: {} },
+    },
     // The process decides itself when to stop, in its own order.
     shutdownSignals: [],
   });

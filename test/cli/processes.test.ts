@@ -5,7 +5,15 @@
 import { freePort } from '../../src/workers/embedded/ports';
 import { createTestDatabase, required, type TestDatabase } from '../support/test-database';
 import { until } from '../support/until';
-import { failureOf, finished, newHome, removeHomes, startWaybill, waybill } from './waybill';
+import {
+  failureOf,
+  finished,
+  lastFailureOf,
+  newHome,
+  removeHomes,
+  startWaybill,
+  waybill,
+} from './waybill';
 
 let db: TestDatabase;
 beforeAll(async () => {
@@ -68,8 +76,9 @@ test('an API is ready while Temporal is away, and ends in order when it is asked
   await answers(env.WAYBILL_PORT, '/ready', 200);
   expect(await statusOf(env.WAYBILL_PORT, '/factory/deliveries')).toBe(404);
   const second = await waybill(['api'], env);
-  const [line] = second.stderr.trimEnd().split('\n').slice(-1);
-  expect(line).toMatch(/^waybill: .*WAYBILL_PORT.*\(port_in_use\)$/);
+  const { message, code } = lastFailureOf(second);
+  expect(code).toBe('port_in_use');
+  expect(message).toContain('WAYBILL_PORT');
   api.kill('SIGINT');
   expect(await end).toMatchObject({ code: 0, stdout: '' });
 });
@@ -79,8 +88,9 @@ test('a worker whose health port is taken says which setting changes it', async 
   const holder = startWaybill(['demo-receiver', '--port', env.WAYBILL_HEALTH_PORT], env);
   const end = finished(holder);
   await answers(env.WAYBILL_HEALTH_PORT, '/ready', 200);
-  const line = failureOf(await waybill(['worker'], env));
-  expect(line).toMatch(/WAYBILL_HEALTH_PORT.*\(port_in_use\)$/);
+  const { message, code } = failureOf(await waybill(['worker'], env));
+  expect(code).toBe('port_in_use');
+  expect(message).toContain('WAYBILL_HEALTH_PORT');
   holder.kill('SIGTERM');
   expect(await end).toMatchObject({ code: 0 });
 });

@@ -14,7 +14,9 @@ import { readRunFile, type RunFile } from '../../src/workers/up/run-file';
 import { createTestDatabase, required } from '../support/test-database';
 import { until } from '../support/until';
 import {
+  failureOf,
   finished,
+  lastFailureOf,
   newHome,
   removeHomes,
   startWaybill,
@@ -80,13 +82,9 @@ async function allGone(pids: readonly number[]): Promise<void> {
   );
 }
 
-function lastLine(text: string): string {
-  return text.trimEnd().split('\n').at(-1) ?? '';
-}
-
-function toldBy({ stdout, stderr }: Finished): z.infer<typeof Told> {
-  if (stdout === '') throw new Error(`the story was not told: ${lastLine(stderr)}`);
-  return Told.parse(JSON.parse(stdout));
+function toldBy(ended: Finished): z.infer<typeof Told> {
+  if (ended.stdout === '') throw new Error(`no story: ${lastFailureOf(ended).message}`);
+  return Told.parse(JSON.parse(ended.stdout));
 }
 
 test('the story comes out, and nothing runs on', async () => {
@@ -112,12 +110,14 @@ test('a later start has the data; a second one is refused; a kill leaves no proc
   const { deliveries } = DeliveryPage.parse(JSON.parse(stdout));
   expect(deliveries.map(({ deliveryId }) => deliveryId)).toContain(firstDelivery);
 
-  const second = await waybill(['up'], env);
-  expect(second).toMatchObject({ code: 1, stdout: '' });
-  expect(second.stderr).toMatch(/^waybill: .*WAYBILL_HOME. \(instance_running\)\n$/);
+  const second = failureOf(await waybill(['up'], env));
+  expect(second.code).toBe('instance_running');
+  expect(second.message).toContain('WAYBILL_HOME');
   const { port } = new URL(addresses.api);
-  const clash = await waybill(['up'], { ...env, WAYBILL_HOME: newHome(), WAYBILL_PORT: port });
-  expect(clash.stderr).toMatch(/^waybill: Port \d+ .*the API.*WAYBILL_PORT. \(port_in_use\)\n$/);
+  const taken = { ...env, WAYBILL_HOME: newHome(), WAYBILL_PORT: port };
+  const clash = failureOf(await waybill(['up'], taken));
+  expect(clash.code).toBe('port_in_use');
+  expect(clash.message).toMatch(/^Port \d+ .*the API.*WAYBILL_PORT/);
 
   const below = processesOf(home);
   expect(below).toHaveLength(10);
@@ -132,9 +132,9 @@ test('after a kill it starts again; when a process of it ends, all of it ends an
   const { pids } = await runFile(home);
   const below = processesOf(home);
   process.kill(pids['worker'] ?? 0, 'SIGKILL');
-  const { code, stderr } = await end;
-  expect(code).toBe(1);
-  expect(lastLine(stderr)).toMatch(/^waybill: worker ended unexpectedly.*worker\.log/);
+  const { message, code } = lastFailureOf(await end);
+  expect(message).toMatch(/^worker ended unexpectedly.*worker\.log/);
+  expect(code).toBe('process_lost');
   await allGone(below);
 });
 
@@ -167,9 +167,7 @@ test('one that is asked to end while it starts stops what it has started', async
   await until('the Temporal server', () => Promise.resolve(existsSync(record) ? true : null));
   const below = processesOf(folder);
   up.kill('SIGTERM');
-  const { code, stdout, stderr } = await end;
-  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(lastLine(stderr)).toMatch(/^waybill: .*\(interrupted\)$/);
+  expect(lastFailureOf(await end).code).toBe('interrupted');
   await allGone(below);
   await db.drop();
 });
@@ -178,14 +176,15 @@ test('what cannot be had is named in one line', async () => {
   const db = await createTestDatabase();
   const given = { ...ANY_PORTS, DATABASE_URL: db.url };
   const noCli = { ...given, WAYBILL_HOME: newHome(), WAYBILL_TEMPORAL_CLI: '/nowhere/temporal' };
-  const { stderr } = await waybill(['up'], noCli);
-  expect(lastLine(stderr)).toMatch(
-    /^waybill: .*\/nowhere\/temporal.*\(temporal_cli_unavailable\)$/,
-  );
+  const cli = lastFailureOf(await waybill(['up'], noCli));
+  expect(cli.code).toBe('temporal_cli_unavailable');
+  expect(cli.message).toContain('/nowhere/temporal');
   const noServer = { ...given, WAYBILL_HOME: newHome(), TEMPORAL_ADDRESS: '127.0.0.1:1' };
-  const ended = await waybill(['up'], noServer);
-  expect(lastLine(ended.stderr)).toMatch(/127\.0\.0\.1:1.*\(temporal_unreachable\)$/);
-  const noFleet = await waybill(['up', '--fleet', 'nowhere.yaml'], { ...given, ...noServer });
-  expect(noFleet.stderr).toMatch(/^waybill: .*nowhere\.yaml.*\(fleet_unreadable\)\n$/);
+  const server = lastFailureOf(await waybill(['up'], noServer));
+  expect(server.code).toBe('temporal_unreachable');
+  expect(server.message).toContain('127.0.0.1:1');
+  const fleet = failureOf(await waybill(['up', '--fleet', 'nowhere.yaml'], noServer));
+  expect(fleet.code).toBe('fleet_unreadable');
+  expect(fleet.message).toContain('nowhere.yaml');
   await db.drop();
 });
