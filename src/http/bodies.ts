@@ -1,19 +1,27 @@
 /** Reading a request's raw body under a limit, and being rid of what is not read. */
 import type { IncomingMessage } from 'node:http';
 import { WaybillError } from '../domain/errors';
+import type { BodyBudget } from './body-budget';
 
 /** What is still taken from a sender after its answer, so that it can read the answer. */
 const DISCARD_BYTES = 1_048_576;
 const DISCARD_MS = 2_000;
 
+export interface BodyLimits {
+  readonly limitBytes: number;
+  readonly idleMs: number;
+  /** The bytes that are answered have been taken from it: give them back once they are done with. */
+  readonly budget: BodyBudget;
+}
+
 /**
  * The whole body as bytes, whatever it holds and says to be.
  * @throws WaybillError `body_too_large` as soon as the limit is passed, or announced to be;
- *   `body_incomplete` when the sender stops before the end
+ *   `body_incomplete` when the sender stops before the end; `overloaded` when the budget is used up
  */
 export function readBody(
   request: IncomingMessage,
-  { limitBytes, idleMs }: { readonly limitBytes: number; readonly idleMs: number },
+  { limitBytes, idleMs, budget }: BodyLimits,
 ): Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > limitBytes) {
     return Promise.reject(tooLarge(limitBytes));
@@ -26,9 +34,18 @@ export function readBody(
     }, idleMs);
     function take(piece: Buffer): void {
       idle.refresh();
+      if (bytes + piece.length > limitBytes) {
+        refuse(tooLarge(limitBytes));
+        return;
+      }
+      try {
+        budget.take(piece.length);
+      } catch (error) {
+        refuse(error);
+        return;
+      }
       bytes += piece.length;
       pieces.push(piece);
-      if (bytes > limitBytes) refuse(tooLarge(limitBytes));
     }
     function finish(): void {
       settle();
@@ -37,8 +54,9 @@ export function readBody(
     function cut(): void {
       refuse(new WaybillError('body_incomplete'));
     }
-    function refuse(error: WaybillError): void {
+    function refuse(error: unknown): void {
       settle();
+      budget.give(bytes);
       fail(error);
     }
     function settle(): void {

@@ -15,10 +15,11 @@ import type { CompiledScheme } from '../signing/webhooks/compile';
 import type { WebhookRequest } from '../signing/webhooks/request';
 import { verify } from '../signing/webhooks/verify';
 import { readBody } from './bodies';
+import type { BodyBudget } from './body-budget';
 import { DEFAULT_PATIENCE, type HttpDeps, type IngressOutcome } from './deps';
 import { describeRefused, describeVerified, webhookRequest } from './ingress-requests';
 import { isOurFault, readIngressSecrets } from './ingress-secrets';
-import type { OpenIngresses } from './open-ingresses';
+import type { OpenIngress, OpenIngresses } from './open-ingresses';
 import { HttpProblem } from './problems';
 import type { RefusalLimit } from './refusals';
 
@@ -39,6 +40,7 @@ export interface Reception {
   readonly deps: HttpDeps;
   readonly limit: RefusalLimit;
   readonly ingresses: OpenIngresses;
+  readonly budget: BodyBudget;
 }
 
 interface Receiving {
@@ -56,19 +58,34 @@ interface Receiving {
  *   done
  */
 export async function receiveWebhook(
-  { deps, limit, ingresses }: Reception,
-  { ref, ip, raw }: ArrivingRequest,
+  reception: Reception,
+  request: ArrivingRequest,
 ): Promise<IngressAnswer> {
-  const { ingress, scheme } = await ingresses(ref);
-  const body = await readBody(raw, {
-    limitBytes: ingress.bodyLimitBytes,
+  const { deps, ingresses, budget } = reception;
+  const open = await ingresses(request.ref);
+  const body = await readBody(request.raw, {
+    limitBytes: open.ingress.bodyLimitBytes,
     idleMs: (deps.patience ?? DEFAULT_PATIENCE).bodyIdleMs,
+    budget,
   }).catch((error: unknown) => {
     const code = error instanceof WaybillError ? error.code : 'internal';
-    const { tenantId, subscriptionId } = ingress;
+    const { tenantId, subscriptionId } = open.ingress;
     deps.log.info({ tenantId, subscriptionId, code }, 'webhook not read');
     throw error;
   });
+  try {
+    return await judge(reception, request, open, body);
+  } finally {
+    budget.give(body.length);
+  }
+}
+
+async function judge(
+  { deps, limit }: Reception,
+  { ref, ip, raw }: ArrivingRequest,
+  { ingress, scheme }: OpenIngress,
+  body: Buffer,
+): Promise<IngressAnswer> {
   const webhook = webhookRequest(raw, { publicBaseUrl: deps.publicBaseUrl, ref }, body);
   const receiving = { deps, limit, ref, ingress, scheme };
   const secrets = await readIngressSecrets(deps, ingress);

@@ -123,6 +123,23 @@ test('a chain verifies offline from JSON or from compact receipts; one that was 
   expect(message).toContain('1 problem');
 });
 
+test.each([
+  ['deliveryId', '01a22913-0450-72c9-86c9-91ea17dd1152'],
+  ['state', 'Acknowledged'],
+  ['payloadSha256', '0'.repeat(64)],
+])('a document whose %s is not what its receipts say does not verify', async (field, value) => {
+  const home = newHome();
+  const keys = path.join(home, 'keys.json');
+  writeFileSync(keys, await (await fetch(`${url}/.well-known/jwks.json`)).text());
+  const altered = JSON.stringify({ ...(await show(failed)), [field]: value });
+  const args = ['receipt', 'verify', '--jwks', keys];
+  const verdict = await waybill(args, { WAYBILL_HOME: home }, altered);
+  expect(verdict.code).toBe(1);
+  expect(verdict.stdout).toBe(
+    `receipt 1: ${field} of the document is not what the receipt says (document_mismatch)\n`,
+  );
+});
+
 test('who may not, or does not exist, is told so in one line', async () => {
   const show = ['deliveries', 'show'];
   const list = ['deliveries', 'list'];

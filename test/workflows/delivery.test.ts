@@ -142,6 +142,24 @@ test('a replay signal without input is taken as soon as the row is failed', asyn
   expect(await rig.reaches(ref, 'Acknowledged')).toMatchObject({ series: 2 });
 });
 
+test('a replay signal with unusable input is refused on its page, and the workflow still ends', async () => {
+  rig.receiver.otherwise = { status: 404 };
+  const ref = await rig.deliver(fixture);
+  await rig.waits(ref);
+  await rig.handle(ref).signal('replay', { by: 123 });
+  await until('it says so', async () => {
+    const { currentDetails } = await rig
+      .handle(ref)
+      .query<{ currentDetails: string }>('__temporal_workflow_metadata');
+    return /The replay was refused.*`by`[\s\S]*Failed/.test(currentDetails) ? true : null;
+  });
+  rig.receiver.otherwise = { status: 200 };
+  await rig.handle(ref).signal('replay');
+  await expect(rig.handle(ref).result()).resolves.toEqual({ state: 'Acknowledged' });
+  const { searchAttributes } = await rig.handle(ref).describe();
+  expect(searchAttributes['WaybillState']).toEqual(['Acknowledged']);
+});
+
 test('the wait for a replay is bounded, and a later replay starts the workflow again', async () => {
   rig.receiver.otherwise = { status: 503 };
   const ref = await rig.deliver(fixture, { failedWaitMs: 50 });
