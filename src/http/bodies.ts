@@ -38,10 +38,8 @@ export function readBody(
         refuse(tooLarge(limitBytes));
         return;
       }
-      try {
-        budget.take(piece.length);
-      } catch (error) {
-        refuse(error);
+      if (!budget.take(piece.length)) {
+        refuse(new WaybillError('overloaded'));
         return;
       }
       bytes += piece.length;
@@ -54,7 +52,7 @@ export function readBody(
     function cut(): void {
       refuse(new WaybillError('body_incomplete'));
     }
-    function refuse(error: unknown): void {
+    function refuse(error: WaybillError): void {
       settle();
       budget.give(bytes);
       fail(error);

@@ -2,8 +2,6 @@
  * How many bytes of bodies one process holds at once. Bodies are read before anybody has vouched for
  * them, so that without a bound a few senders could fill the memory of the process.
  */
-import { WaybillError } from '../domain/errors';
-
 export class BodyBudget {
   #left: number;
 
@@ -11,13 +9,11 @@ export class BodyBudget {
     this.#left = bytes;
   }
 
-  /**
-   * Takes bytes for one body.
-   * @throws WaybillError `overloaded` when they are not there; the sender may come again
-   */
-  take(bytes: number): void {
-    if (bytes > this.#left) throw new WaybillError('overloaded');
+  /** Takes bytes for a body; false when they are not there, and nothing is taken. */
+  take(bytes: number): boolean {
+    if (bytes > this.#left) return false;
     this.#left -= bytes;
+    return true;
   }
 
   give(bytes: number): void {

@@ -3,6 +3,7 @@
  * nothing. Verdicts come from rows, from what the target received, and from the server.
  */
 import { WorkflowNotFoundError } from '@temporalio/client';
+import { defineSearchAttributeKey } from '@temporalio/common';
 import { publicKeySet } from '../../src/signing/keys';
 import { verifyReceiptChain } from '../../src/signing/receipts/verify-chain';
 import { decideReplay } from '../../src/services/replays';
@@ -26,6 +27,7 @@ beforeEach(() => {
   rig.receiver.answers.length = 0;
 });
 
+const STATE = defineSearchAttributeKey('WaybillState', 'KEYWORD');
 const WHO = { replayedBy: 'ada', reason: 'target repaired' };
 
 test('a delivery reaches its target once and is acknowledged with event and receipt', async () => {
@@ -156,8 +158,8 @@ test('a replay signal with unusable input is refused on its page, and the workfl
   rig.receiver.otherwise = { status: 200 };
   await rig.handle(ref).signal('replay');
   await expect(rig.handle(ref).result()).resolves.toEqual({ state: 'Acknowledged' });
-  const { searchAttributes } = await rig.handle(ref).describe();
-  expect(searchAttributes['WaybillState']).toEqual(['Acknowledged']);
+  const { typedSearchAttributes } = await rig.handle(ref).describe();
+  expect(typedSearchAttributes.get(STATE)).toBe('Acknowledged');
 });
 
 test('the wait for a replay is bounded, and a later replay starts the workflow again', async () => {
