@@ -2,7 +2,7 @@ import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
-  { ignores: ['dist/', 'dist-bench/', 'coverage/', '.waybill/', 'node_modules/'] },
+  { ignores: ['dist/', 'dist-bench/', 'dist.next/', 'coverage/', '.waybill/', 'node_modules/'] },
   {
     files: ['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'],
     extends: [js.configs.recommended, ...tseslint.configs.strictTypeChecked],

@@ -271,7 +271,7 @@ table deliveries
   constraint deliveries_attended CHECK (((attend_at IS NOT NULL) = (state = ANY (ARRAY['Received'::text, 'Verified'::text, 'Dispatched'::text, 'Replayed'::text]))))
   constraint deliveries_direction_check CHECK ((direction = ANY (ARRAY['inbound'::text, 'outbound'::text])))
   constraint deliveries_duplicate CHECK (((duplicate_of IS NOT NULL) = (state = 'Deduplicated'::text)))
-  constraint deliveries_keyed CHECK (((dedup_key IS NULL) = (state = 'Rejected'::text)))
+  constraint deliveries_keyed CHECK (((dedup_key IS NOT NULL) OR (state = 'Rejected'::text)))
   constraint deliveries_payload_bytes_check CHECK ((payload_bytes >= 0))
   constraint deliveries_payload_sha256_check CHECK ((length(payload_sha256) = 32))
   constraint deliveries_series_attempts_check CHECK ((series_attempts >= 0))
@@ -290,7 +290,8 @@ table deliveries
   policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
   grant insert, select, update to waybill_data
   grant select to waybill_observer
-  grant select, update to waybill_operations
+  grant select to waybill_operations
+  grant update (attend_at) to waybill_operations
 
 table delivery_attempts
   tenant_id text not null

@@ -59,7 +59,7 @@ create table waybill.deliveries (
     ((settled_at is not null) = (state in ('Rejected', 'Deduplicated', 'Acknowledged', 'Failed'))),
   constraint deliveries_attended check
     ((attend_at is not null) = (state in ('Received', 'Verified', 'Dispatched', 'Replayed'))),
-  constraint deliveries_keyed check ((dedup_key is null) = (state = 'Rejected')),
+  constraint deliveries_keyed check (dedup_key is not null or state = 'Rejected'),
   constraint deliveries_duplicate check ((duplicate_of is not null) = (state = 'Deduplicated'))
 ) with (fillfactor = 80);
 

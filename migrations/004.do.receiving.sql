@@ -140,8 +140,9 @@ begin
        coalesce(p_fields->'evidence', '{}'::jsonb), p_fields->>'reason', p_fields->>'detail',
        v_now, v_now);
   -- Anybody can send these: past 64 MiB of a tenant the row still tells of the request, without bytes.
+  -- An empty body counts, too, so that the number of rows is bounded.
   insert into waybill.rejected_payloads (tenant_id, delivery_id, content, size_bytes, expires_at)
-    select p_tenant, p_delivery, p_payload, length(p_payload),
+    select p_tenant, p_delivery, p_payload, greatest(length(p_payload), 4096),
            v_now + make_interval(mins => s.rejected_bytes_minutes)
       from waybill.settings s
       where (select coalesce(sum(r.size_bytes), 0) + length(p_payload) from waybill.rejected_payloads r

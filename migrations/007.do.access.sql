@@ -77,7 +77,8 @@ grant execute on function
   waybill.delivery_may_follow(text, text)
   to waybill_data;
 
-grant select, update on waybill.deliveries to waybill_operations;
+grant select on waybill.deliveries to waybill_operations;
+grant update (attend_at) on waybill.deliveries to waybill_operations;
 grant select, delete on waybill.dedup_keys, waybill.rejected_payloads to waybill_operations;
 grant update on waybill.dedup_keys, waybill.rejected_payloads to waybill_operations;
 grant execute on function waybill.claim_unattended(integer, integer),

@@ -7,6 +7,7 @@ import fastify from 'fastify';
 import { Pool } from 'pg';
 import { v7 as uuidv7 } from 'uuid';
 import { readBody } from '../../src/http/bodies';
+import { BodyBudget } from '../../src/http/body-budget';
 import { temporalClient } from '../../src/temporal/connections';
 import { endOfBenchmark, setting } from './settings';
 import type { deliverOnce } from './workflow';
@@ -27,6 +28,7 @@ async function run(): Promise<void> {
     keepAlive: true,
   });
   const start = workflowStart();
+  const budget = new BodyBudget(Number.MAX_SAFE_INTEGER);
   const app = fastify({
     logger: false,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -38,7 +40,7 @@ async function run(): Promise<void> {
   });
   app.get('/ready', () => ({ ready: true }));
   app.post('/webhooks/:ingressRef', async (request, reply) => {
-    const payload = await readBody(request.raw, LIMITS);
+    const payload = await readBody(request.raw, { ...LIMITS, budget });
     const deliveryId = uuidv7();
     await pool.query({ ...INSERT, values: [deliveryId, payload] });
     start(deliveryId, payload);

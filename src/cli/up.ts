@@ -17,7 +17,7 @@ export function addUp(program: Command): void {
     )
     .option('--story', 'play the story: real payloads received, dispatched, failed and replayed')
     .option('--once', 'stop everything afterwards; exit 0 only if all of it came out as expected')
-    .option('--json', 'with --story: its lines as JSON')
+    .option('--json', 'answer as JSON')
     .addHelpText(
       'after',
       '\nUses DATABASE_URL and TEMPORAL_ADDRESS where they are set, and otherwise starts Postgres and\n' +

@@ -54,7 +54,7 @@ export class Database {
   constructor(options: DatabaseOptions) {
     this.#prepared = options.preparedStatements === 'on';
     this.#pool = new Pool({
-      connectionString: options.url,
+      ...connection(options),
       max: options.maxConnections,
       application_name: options.applicationName,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -63,7 +63,6 @@ export class Database {
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
       keepAlive: true,
       types: exactTypes(),
-      ...(options.role === null ? {} : { options: `-c role=${options.role}` }),
     });
     this.#pool.on('error', options.onIdleError);
   }
@@ -147,6 +146,19 @@ export function onlyRow(rows: readonly Row[]): Row {
   const row = rows[0];
   if (row === undefined) throw new WaybillError('internal', 'a statement answered no row');
   return row;
+}
+
+/**
+ * URL and start-up options. What a URL says wins over everything else in the driver, so options that
+ * it brings are taken out and joined with the role: the role always comes last and holds.
+ */
+function connection(options: DatabaseOptions): { connectionString: string; options?: string } {
+  const url = new URL(options.url);
+  const given = url.searchParams.get('options');
+  url.searchParams.delete('options');
+  const role = options.role === null ? null : `-c role=${options.role}`;
+  const all = [given, role].filter((part) => part !== null).join(' ');
+  return { connectionString: url.toString(), ...(all === '' ? {} : { options: all }) };
 }
 
 const INT8_OID = 20;

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { Client } from 'pg';
 import Postgrator from 'postgrator';
 import { WaybillError } from '../domain/errors';
-import type { Database, Statement } from './database';
+import type { Database, DatabaseRole, Statement } from './database';
 import { asDomainError, isMissingObject } from './sqlstates';
 
 /** Schema versions that this build can work with: expand first, contract later. */
@@ -21,7 +21,8 @@ export const schemaStatements = {
   version: { name: 'schema_version', text: `select max(version) as version from ${LEDGER}` },
   role: {
     name: 'schema_role',
-    text: `select rolname as role, rolsuper or rolbypassrls as "bypassesRowSecurity"
+    text: `select rolname as role, rolsuper or rolbypassrls as "bypassesRowSecurity",
+        pg_has_role(current_user, $1::name, 'usage') as "actsAsRole"
       from pg_roles where rolname = current_user`,
   },
 } as const satisfies Record<string, Statement>;
@@ -77,16 +78,10 @@ export async function migrate(
 /**
  * Refuses to go on with a schema that this build does not know, or as a role that row-level security
  * does not bind.
- * @throws WaybillError `schema_unsupported`, `role_too_powerful`, `storage_unavailable`
+ * @throws WaybillError `schema_unsupported`, `role_too_powerful`, `role_wrong`,
+ *   `storage_unavailable`
  */
-export async function checkDatabase(db: Database): Promise<void> {
-  const [role] = await db.query(schemaStatements.role, []);
-  if (role?.['bypassesRowSecurity'] === true) {
-    throw new WaybillError(
-      'role_too_powerful',
-      `the role ${String(role['role'])} is a superuser or bypasses row-level security`,
-    );
-  }
+export async function checkDatabase(db: Database, wanted: DatabaseRole): Promise<void> {
   const version = await installedVersion(db);
   if (version < SUPPORTED_SCHEMA.min || version > SUPPORTED_SCHEMA.max) {
     throw new WaybillError(
@@ -94,6 +89,18 @@ export async function checkDatabase(db: Database): Promise<void> {
       `the database has schema version ${version}, this build supports ` +
         `${SUPPORTED_SCHEMA.min} to ${SUPPORTED_SCHEMA.max}: run \`waybill migrate\` of a matching build`,
     );
+  }
+  const [role] = await db.query(schemaStatements.role, [wanted]);
+  const name = String(role?.['role']);
+  if (role?.['bypassesRowSecurity'] === true) {
+    throw new WaybillError(
+      'role_too_powerful',
+      `the role ${name} is a superuser or bypasses row-level security`,
+    );
+  }
+  // Row-level security is granted by role: another one would see other rows, or none.
+  if (role?.['actsAsRole'] !== true) {
+    throw new WaybillError('role_wrong', `the role ${name} is not a member of ${wanted}`);
   }
 }
 

@@ -3,8 +3,11 @@ import { WaybillError } from '../domain/errors';
 
 const RETRIED = ['40001', '40P01'];
 
-/** Classes and codes that mean "Postgres cannot serve now": connection, resources, shutdown. */
-const UNAVAILABLE = [/^08/, /^53/, /^57P/, /^57014$/, /^55P03$/, /^25P03$/];
+/**
+ * Classes and codes that mean "Postgres cannot serve now": connection, resources, shutdown, time-outs,
+ * a server that is read-only after a failover, its disk.
+ */
+const UNAVAILABLE = [/^08/, /^53/, /^57P/, /^57014$/, /^55P03$/, /^25P03$/, /^25006$/, /^58/];
 
 /** Errors of the socket or the pool, which carry no SQLSTATE. */
 const CONNECTION_ERRORS = [
@@ -14,6 +17,9 @@ const CONNECTION_ERRORS = [
   'ETIMEDOUT',
   'ENOTFOUND',
   'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ECONNABORTED',
+  'EAI_AGAIN',
 ];
 
 /** A transaction that lost against another one and may be run again from its start. */

@@ -90,12 +90,7 @@ export interface DeliveryWorkflowInput extends DeliveryRef {
   readonly heartbeatMs: number;
 }
 
-/** Signal `replay`, as an operator sends it from the Temporal UI. */
-export interface ReplaySignal {
-  readonly by?: string;
-  readonly reason?: string;
-}
-
+/** Signal `replay`, as an operator sends it from the Temporal UI: see `checkReplaySignal`. */
 export const REPLAY_SIGNAL = 'replay';
 /** Signal `nudge`: the row has changed; look again. */
 export const NUDGE_SIGNAL = 'nudge';

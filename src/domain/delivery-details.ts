@@ -64,3 +64,9 @@ export function inFlightDetails(answer: Answer<'in_flight'>): string {
     `its deadline is in ${answer.endsInMs} ms. Nothing needs doing.`
   );
 }
+
+/** What is shown after a replay signal that was refused, above what was shown before. */
+export function refusedReplayDetails(refusal: string, before: string): string {
+  const rest = before.replace(/^\*\*The replay was refused\*\*[^\n]*\n\n/, '');
+  return `**The replay was refused**: ${refusal}.\n\n${rest}`;
+}

@@ -21,6 +21,7 @@ export const errorCatalogue = {
   signature_refused: entry(401, false, 'The signature does not match any valid secret.'),
   signature_stale: entry(401, false, 'The signed timestamp is outside the tolerance.'),
   rejections_limited: entry(429, true, 'Too many requests with a bad signature from this address.'),
+  overloaded: entry(503, true, 'Too many bodies are under way at once; nothing was stored.'),
   storage_unavailable: entry(503, true, 'Postgres does not answer; nothing was stored.'),
   secret_unavailable: entry(503, true, 'A secret reference cannot be resolved.'),
 
@@ -34,7 +35,7 @@ export const errorCatalogue = {
   scope_missing: entry(403, false, 'The token lacks the scope that this call needs.'),
   invalid_request: entry(400, false, 'A field of the request is missing or wrong.'),
   invalid_cursor: entry(400, false, 'The cursor is not one of this list; start at the first page.'),
-  not_found: entry(404, false, 'There is nothing of that id in this tenant.'),
+  not_found: entry(404, false, 'There is nothing of that name or id here.'),
   method_not_allowed: entry(405, false, 'This path does not answer that method.'),
   delivery_not_failed: entry(409, false, 'Only a failed delivery can be replayed.'),
   not_ready: entry(503, true, 'The process cannot do its work now; `checks` says why.'),
@@ -51,6 +52,7 @@ export const errorCatalogue = {
   schema_unsupported: entry(500, false, 'The database schema is outside the supported range.'),
   migration_failed: entry(500, false, 'A migration could not be applied; nothing was changed.'),
   role_too_powerful: entry(500, false, 'The database role of this process bypasses row security.'),
+  role_wrong: entry(500, false, 'The database role of this process is not the one it needs.'),
   dev_key_outside_loopback: entry(
     500,
     false,
@@ -59,6 +61,7 @@ export const errorCatalogue = {
   temporal_unreachable: entry(503, true, 'The Temporal server does not answer.'),
   temporal_cli_unavailable: entry(500, false, 'No Temporal server executable could be had.'),
   server_start_failed: entry(500, false, 'A server that Waybill starts itself did not come up.'),
+  process_lost: entry(500, true, 'A process under `waybill up` ended by itself; see its log.'),
   port_in_use: entry(500, false, 'A port that Waybill needs is taken.'),
   instance_running: entry(500, false, 'Another Waybill runs in this folder.'),
 

@@ -1,19 +1,27 @@
 /** Reading a request's raw body under a limit, and being rid of what is not read. */
 import type { IncomingMessage } from 'node:http';
 import { WaybillError } from '../domain/errors';
+import type { BodyBudget } from './body-budget';
 
 /** What is still taken from a sender after its answer, so that it can read the answer. */
 const DISCARD_BYTES = 1_048_576;
 const DISCARD_MS = 2_000;
 
+export interface BodyLimits {
+  readonly limitBytes: number;
+  readonly idleMs: number;
+  /** The bytes that are answered have been taken from it: give them back once they are done with. */
+  readonly budget: BodyBudget;
+}
+
 /**
  * The whole body as bytes, whatever it holds and says to be.
  * @throws WaybillError `body_too_large` as soon as the limit is passed, or announced to be;
- *   `body_incomplete` when the sender stops before the end
+ *   `body_incomplete` when the sender stops before the end; `overloaded` when the budget is used up
  */
 export function readBody(
   request: IncomingMessage,
-  { limitBytes, idleMs }: { readonly limitBytes: number; readonly idleMs: number },
+  { limitBytes, idleMs, budget }: BodyLimits,
 ): Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > limitBytes) {
     return Promise.reject(tooLarge(limitBytes));
@@ -26,9 +34,16 @@ export function readBody(
     }, idleMs);
     function take(piece: Buffer): void {
       idle.refresh();
+      if (bytes + piece.length > limitBytes) {
+        refuse(tooLarge(limitBytes));
+        return;
+      }
+      if (!budget.take(piece.length)) {
+        refuse(new WaybillError('overloaded'));
+        return;
+      }
       bytes += piece.length;
       pieces.push(piece);
-      if (bytes > limitBytes) refuse(tooLarge(limitBytes));
     }
     function finish(): void {
       settle();
@@ -39,6 +54,7 @@ export function readBody(
     }
     function refuse(error: WaybillError): void {
       settle();
+      budget.give(bytes);
       fail(error);
     }
     function settle(): void {

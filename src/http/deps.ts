@@ -72,6 +72,10 @@ export interface HttpDeps {
     about: { readonly tenantId: string; readonly connectorId: string },
   ) => void;
   readonly patience?: SenderPatience;
+  /** How long an ingress is used without looking it up again; a second unless told. */
+  readonly ingressKeptMs?: number;
+  /** Bytes of bodies that are held at once; 256 MiB unless told. */
+  readonly bodyBudgetBytes?: number;
 }
 
 export const DEFAULT_PATIENCE: SenderPatience = { bodyIdleMs: 10_000, requestMs: 60_000 };

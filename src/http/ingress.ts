@@ -4,12 +4,20 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { IngressAnswer, IngressBody, IngressParams } from '../schemas/api-ingress';
 import type { HttpDeps } from './deps';
 import { answer, problems } from './openapi';
+import { BodyBudget } from './body-budget';
+import { openIngresses } from './open-ingresses';
 import { receiveWebhook } from './receiving';
 import { refusalLimit } from './refusals';
 
+const INGRESS_KEPT_MS = 1_000;
+/** Ten of the largest bodies that an ingress may take. */
+const BODY_BUDGET_BYTES = 256 * 1024 * 1024;
+
 /** Registers the ingress on an encapsulated instance: bodies are never parsed there. */
 export function ingressRoutes(app: FastifyInstance, deps: HttpDeps): void {
-  const limit = refusalLimit();
+  const ingresses = openIngresses(deps.data, deps.ingressKeptMs ?? INGRESS_KEPT_MS);
+  const budget = new BodyBudget(deps.bodyBudgetBytes ?? BODY_BUDGET_BYTES);
+  const reception = { deps, limit: refusalLimit(), ingresses, budget };
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => {
     done(null);
@@ -39,6 +47,7 @@ export function ingressRoutes(app: FastifyInstance, deps: HttpDeps): void {
           'signature_refused',
           'signature_stale',
           'rejections_limited',
+          'overloaded',
           'storage_unavailable',
           'secret_unavailable',
         ]),
@@ -46,7 +55,7 @@ export function ingressRoutes(app: FastifyInstance, deps: HttpDeps): void {
     },
     handler: async (request, reply) => {
       const { ingressRef: ref } = request.params;
-      const received = await receiveWebhook(deps, limit, { ref, ip: request.ip, raw: request.raw });
+      const received = await receiveWebhook(reception, { ref, ip: request.ip, raw: request.raw });
       return reply.code(202).send(received);
     },
   });

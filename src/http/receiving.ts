@@ -5,28 +5,26 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { ingestDelivery, rejectDelivery, type VerifiedRequest } from '../db/deliveries';
-import { findIngress } from '../db/ingresses';
 import { WaybillError } from '../domain/errors';
-import { ingressRef, tenantId } from '../domain/ids';
+import { tenantId } from '../domain/ids';
 import { maxAheadMs, type Unverified, type Verified } from '../domain/verification';
 import { point } from '../points';
 import type { IngressAnswer } from '../schemas/api-ingress';
 import type { IngressConfig } from '../schemas/delivery-rows';
-import { compileScheme, type CompiledScheme } from '../signing/webhooks/compile';
+import type { CompiledScheme } from '../signing/webhooks/compile';
 import type { WebhookRequest } from '../signing/webhooks/request';
 import { verify } from '../signing/webhooks/verify';
 import { readBody } from './bodies';
+import type { BodyBudget } from './body-budget';
 import { DEFAULT_PATIENCE, type HttpDeps, type IngressOutcome } from './deps';
 import { describeRefused, describeVerified, webhookRequest } from './ingress-requests';
 import { isOurFault, readIngressSecrets } from './ingress-secrets';
+import type { OpenIngress, OpenIngresses } from './open-ingresses';
 import { HttpProblem } from './problems';
 import type { RefusalLimit } from './refusals';
 
 /** A loop takes over the start of the workflow when this process has not managed it by then. */
 const ATTEND_AFTER_MS = 2_000;
-
-/** What can be a reference at all: anything else is unknown without asking the database. */
-const REFERENCE = /^[A-Za-z0-9._~-]{1,200}$/;
 
 export interface ArrivingRequest {
   /** The ingress reference of its path. */
@@ -35,6 +33,14 @@ export interface ArrivingRequest {
   readonly ip: string;
   /** Head read, body not yet. */
   readonly raw: IncomingMessage;
+}
+
+/** What one server receives with. */
+export interface Reception {
+  readonly deps: HttpDeps;
+  readonly limit: RefusalLimit;
+  readonly ingresses: OpenIngresses;
+  readonly budget: BodyBudget;
 }
 
 interface Receiving {
@@ -52,22 +58,36 @@ interface Receiving {
  *   done
  */
 export async function receiveWebhook(
-  deps: HttpDeps,
-  limit: RefusalLimit,
-  { ref, ip, raw }: ArrivingRequest,
+  reception: Reception,
+  request: ArrivingRequest,
 ): Promise<IngressAnswer> {
-  const ingress = await openIngress(deps, ref);
-  const body = await readBody(raw, {
-    limitBytes: ingress.bodyLimitBytes,
+  const { deps, ingresses, budget } = reception;
+  const open = await ingresses(request.ref);
+  const body = await readBody(request.raw, {
+    limitBytes: open.ingress.bodyLimitBytes,
     idleMs: (deps.patience ?? DEFAULT_PATIENCE).bodyIdleMs,
+    budget,
   }).catch((error: unknown) => {
     const code = error instanceof WaybillError ? error.code : 'internal';
-    const { tenantId, subscriptionId } = ingress;
+    const { tenantId, subscriptionId } = open.ingress;
     deps.log.info({ tenantId, subscriptionId, code }, 'webhook not read');
     throw error;
   });
+  try {
+    return await judge(reception, request, open, body);
+  } finally {
+    budget.give(body.length);
+  }
+}
+
+async function judge(
+  { deps, limit }: Reception,
+  { ref, ip, raw }: ArrivingRequest,
+  { ingress, scheme }: OpenIngress,
+  body: Buffer,
+): Promise<IngressAnswer> {
   const webhook = webhookRequest(raw, { publicBaseUrl: deps.publicBaseUrl, ref }, body);
-  const receiving = { deps, limit, ref, ingress, scheme: compileScheme(ingress.scheme) };
+  const receiving = { deps, limit, ref, ingress, scheme };
   const secrets = await readIngressSecrets(deps, ingress);
   const verdict = verify(receiving.scheme, webhook, secrets.usable, secrets.receivedAtMs);
   if (!verdict.ok) {
@@ -75,15 +95,6 @@ export async function receiveWebhook(
     return await refuse(receiving, webhook, { ...verdict, remoteAddress: ip });
   }
   return await ingest(receiving, webhook, verdict);
-}
-
-type OpenIngress = IngressConfig & { readonly scheme: NonNullable<IngressConfig['scheme']> };
-
-async function openIngress(deps: HttpDeps, ref: string): Promise<OpenIngress> {
-  const ingress = REFERENCE.test(ref) ? await findIngress(deps.data, ingressRef(ref)) : null;
-  if (ingress === null || ingress.scheme === null) throw new WaybillError('unknown_ingress');
-  if (ingress.state === 'deactivated') throw new WaybillError('ingress_gone');
-  return { ...ingress, scheme: ingress.scheme };
 }
 
 async function ingest(

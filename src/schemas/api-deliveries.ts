@@ -1,5 +1,6 @@
 /** Deliveries as the API shows them. The reads of `src/db` answer rows in these shapes. */
 import { z } from 'zod';
+import { MAX_REPLAY_REASON } from '../domain/replay-requests';
 import { DELIVERY_STATES } from '../domain/delivery-states';
 import { NAME_PATTERN } from '../domain/ids';
 
@@ -60,7 +61,7 @@ export const ReplayBody = z.strictObject({
     .string()
     .trim()
     .min(1, 'say why, for the record')
-    .max(500)
+    .max(MAX_REPLAY_REASON)
     .regex(PLAIN_TEXT, 'must not contain control characters')
     .describe('Why it is replayed; kept in the audit log and in the receipt.'),
 });

@@ -175,8 +175,8 @@ async function failForGood(
 const IMPOSSIBLE: Partial<Record<FailureReason, string>> = {
   payload_unreadable: 'the stored bytes are missing or do not match their digest',
   subscription_deactivated: 'the subscription was deactivated',
-  instance_revoked: 'the instance is disabled or revoked',
-  connector_revoked: 'the connector is disabled or its version revoked',
+  instance_revoked: 'the instance was revoked',
+  connector_revoked: 'the connector version was revoked',
 };
 
 function settled(facts: DeliveryFacts): AttemptAnswer {

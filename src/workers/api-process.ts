@@ -56,7 +56,7 @@ export async function startApi(
     await Promise.allSettled([temporal.close(), data.close()]);
   };
   try {
-    await checkDatabase(data);
+    await checkDatabase(data, 'waybill_data');
     const telemetry = createTelemetry({ service: 'waybill-api' });
     const { client } = temporal;
     const server = createServer(
@@ -135,7 +135,7 @@ async function serveMetrics(config: Config, log: Logger, telemetry: Telemetry) {
 /** Deliveries are accepted while Temporal is away, so only Postgres decides. */
 async function readiness(data: Database): Promise<Readiness> {
   try {
-    await checkDatabase(data);
+    await checkDatabase(data, 'waybill_data');
     return { ready: true, checks: { postgres: 'ok' } };
   } catch (error) {
     const why = error instanceof WaybillError ? error.message : 'the check failed';

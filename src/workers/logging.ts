@@ -1,12 +1,16 @@
 /** pino for Waybill and, through it, for the Temporal SDK. */
-import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { DefaultLogger, Runtime, makeTelemetryFilterString } from '@temporalio/worker';
 import type { LogLevel } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { pino } from 'pino';
 
-/** A process's logger: JSON lines on standard error, so that standard output stays for answers. */
+/**
+ * A process's logger: JSON lines on standard error, so that standard output stays for answers. Lines
+ * are written beside the work, not in its way; an orderly exit writes what is left.
+ */
 export function createLogger(level: string, name: string): Logger {
-  return pino({ level, name, base: { pid: process.pid } }, pino.destination(2));
+  const destination = pino.destination({ dest: 2, sync: false });
+  return pino({ level, name, base: { pid: process.pid } }, destination);
 }
 
 const PINO_LEVELS = {
@@ -24,6 +28,10 @@ export function installTemporalRuntime(log: Logger): void {
     logger: new DefaultLogger('INFO', ({ level, message, meta }) => {
       child[PINO_LEVELS[level]](meta ?? {}, message);
     }),
+    // The SDK's native part would else write lines of its own form.
+    telemetryOptions: {
+      logging: { filter: makeTelemetryFilterString({ core: 'WARN' }), forward: {} },
+    },
     // The process decides itself when to stop, in its own order.
     shutdownSignals: [],
   });

@@ -49,8 +49,8 @@ export interface RunningWorker {
 export async function startWorker(config: Config, log: Logger): Promise<RunningWorker> {
   const data = openDatabase(config, 'waybill_data', log);
   const operations = openDatabase(config, 'waybill_operations', log);
-  await checkDatabase(data);
-  await checkDatabase(operations);
+  await checkDatabase(data, 'waybill_data');
+  await checkDatabase(operations, 'waybill_operations');
   const temporal = temporalClient();
   const targets = httpTargets({ connectionsPerOrigin: CONNECTIONS_PER_TARGET });
   const secrets = processSecrets(config);

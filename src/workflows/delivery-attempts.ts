@@ -33,7 +33,8 @@ export function deliveryActivities(input: DeliveryWorkflowInput): DeliveryActivi
   });
   const { replayDelivery } = proxyActivities<Pick<DeliveryActivities, 'replayDelivery'>>({
     startToCloseTimeout: '10 seconds',
-    retry: { initialInterval: '1 second', maximumInterval: '30 seconds' },
+    // Bounded: the operator is told, and can send the signal again.
+    retry: { initialInterval: '1 second', maximumInterval: '30 seconds', maximumAttempts: 10 },
   });
   return { attemptDelivery, replayDelivery };
 }

@@ -8,27 +8,32 @@ import {
   condition,
   continueAsNew,
   defineSignal,
+  getCurrentDetails,
+  isCancellation,
   log,
   setCurrentDetails,
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { DeliveryWorkflowInput, ReplaySignal } from '../domain/delivery-activities';
+import type { DeliveryWorkflowInput } from '../domain/delivery-activities';
 import { NUDGE_SIGNAL, REPLAY_SIGNAL } from '../domain/delivery-activities';
 import {
   failedDetails,
   heldDetails,
   inFlightDetails,
+  refusedReplayDetails,
   retryDetails,
   troubleDetails,
 } from '../domain/delivery-details';
 import type { DeliveryState } from '../domain/delivery-states';
+import type { ReplayWish } from '../domain/replay-requests';
+import { checkReplaySignal } from '../domain/replay-requests';
 import { backoffMs } from '../domain/retry';
 import type { Tried } from './delivery-attempts';
 import { deliveryActivities, tryAttempt } from './delivery-attempts';
 import { WaitingMark } from './waiting-mark';
 
-const replaySignal = defineSignal<[ReplaySignal?]>(REPLAY_SIGNAL);
+const replaySignal = defineSignal<[unknown?]>(REPLAY_SIGNAL);
 const nudgeSignal = defineSignal(NUDGE_SIGNAL);
 
 const TROUBLES_BEFORE_MARK = 3;
@@ -42,7 +47,7 @@ export async function delivery(input: DeliveryWorkflowInput): Promise<DeliveryRe
   setHandler(nudgeSignal, () => {
     actor.nudge();
   });
-  setHandler(replaySignal, (request) => actor.replay(request ?? {}));
+  setHandler(replaySignal, (given) => actor.replay(given));
   for (;;) {
     if (workflowInfo().continueAsNewSuggested) {
       await condition(allHandlersFinished);
@@ -87,21 +92,37 @@ class DeliveryActor {
    * From the Temporal UI: the same guarded step on the row that the API takes. The row decides, at
    * once: where it is not Failed the replay is refused, and not kept for later.
    */
-  async replay(request: ReplaySignal): Promise<void> {
-    const answer = await this.#activities.replayDelivery({
-      ...this.#ref,
-      replayedBy: request.by ?? 'temporal-ui',
-      reason: request.reason ?? 'replayed from the Temporal UI',
-    });
-    if (answer.kind === 'replayed') this.nudge();
-    else log.warn('the replay was refused', { ...answer });
+  async replay(given: unknown): Promise<void> {
+    const request = checkReplaySignal(given);
+    const refusal = request.ok ? await this.#decideReplay(request) : request.problem;
+    if (refusal === null) {
+      this.nudge();
+      return;
+    }
+    log.warn('the replay was refused', { refusal });
+    setCurrentDetails(refusedReplayDetails(refusal, getCurrentDetails()));
+  }
+
+  /** Why the replay was not decided; null: it was. */
+  async #decideReplay({ replayedBy, reason }: ReplayWish): Promise<string | null> {
+    try {
+      const answer = await this.#activities.replayDelivery({ ...this.#ref, replayedBy, reason });
+      if (answer.kind === 'replayed') return null;
+      if (answer.kind === 'already_replaying') return 'a replay is already under way';
+      return answer.kind === 'not_failed'
+        ? `the delivery is ${answer.state}, not Failed`
+        : 'there is no such delivery any more';
+    } catch (error) {
+      if (isCancellation(error)) throw error;
+      return 'it could not be decided; see the log of the workers, and send the signal again';
+    }
   }
 
   /** One attempt and the waiting that follows from it; a result ends the workflow. */
   async step(): Promise<DeliveryResult | null> {
     const { attemptDelivery } = this.#activities;
     const tried = await tryAttempt(attemptDelivery, { ...this.#ref, takeOver: this.#takeOver });
-    this.#takeOver = tried.kind === 'lost' || tried.kind === 'trouble';
+    this.#takeOver = tried.kind === 'lost';
     this.#troubles = tried.kind === 'trouble' ? this.#troubles + 1 : 0;
     switch (tried.kind) {
       case 'acknowledged':

@@ -9,13 +9,14 @@ const STATE = defineSearchAttributeKey('WaybillState', 'KEYWORD');
 const WAITING_SINCE = defineSearchAttributeKey('WaybillWaitingSince', 'DATETIME');
 
 export class WaitingMark {
-  #state: string | null = null;
+  /** What the attributes say; null: nothing, it has never waited. */
+  #shown: { readonly state: string; readonly waits: boolean } | null = null;
 
   /** Waits in `state`; the sentence may change while the state stays. */
   enter(state: string, details: string): void {
     setCurrentDetails(details);
-    if (this.#state === state) return;
-    this.#state = state;
+    if (this.#shown?.state === state && this.#shown.waits) return;
+    this.#shown = { state, waits: true };
     upsertSearchAttributes([
       { key: STATE, value: state },
       { key: WAITING_SINCE, value: new Date() },
@@ -24,14 +25,14 @@ export class WaitingMark {
 
   /** Waits in the state last known. */
   stay(details: string): void {
-    this.enter(this.#state ?? 'Received', details);
+    this.enter(this.#shown?.state ?? 'Received', details);
   }
 
   /** Moves again, or has ended in `state`. Costs nothing when it never waited. */
   leave(state: string): void {
     setCurrentDetails('');
-    if (this.#state === null) return;
-    this.#state = null;
+    if (this.#shown === null || (this.#shown.state === state && !this.#shown.waits)) return;
+    this.#shown = { state, waits: false };
     upsertSearchAttributes([
       { key: STATE, value: state },
       { key: WAITING_SINCE, value: null },

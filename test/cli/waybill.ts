@@ -68,9 +68,28 @@ export function waybill(
   return finished(child);
 }
 
-/** The one line of a failure: nothing on standard output, no stack trace. */
-export function failureOf({ code, stderr }: Finished): string {
+export interface Failure {
+  /** Without the program's name before it and the code behind it. */
+  readonly message: string;
+  readonly code: string | null;
+}
+
+/** The failure of a command that said one line on standard error and nothing else there. */
+export function failureOf({ code, stderr }: Finished): Failure {
   const lines = stderr.trimEnd().split('\n');
   if (code === 0 || lines.length !== 1) throw new Error(`no plain failure: ${code} ${stderr}`);
-  return lines[0] ?? '';
+  return failureIn(lines[0] ?? '');
+}
+
+/** The failure in the last line of what a command has said. */
+export function lastFailureOf({ code, stderr }: Finished): Failure {
+  const last = stderr.trimEnd().split('\n').at(-1) ?? '';
+  if (code === 0) throw new Error(`it did not fail: ${last}`);
+  return failureIn(last);
+}
+
+function failureIn(line: string): Failure {
+  const [, message, code] = /^waybill: (.*?)(?: \(([a-z_]+)\))?$/.exec(line) ?? [];
+  if (message === undefined) throw new Error(`no failure of ours: ${line}`);
+  return { message, code: code ?? null };
 }

@@ -7,7 +7,7 @@ import { appendFile, cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { checkDatabase, migrate, SUPPORTED_SCHEMA } from '../../src/db/migrations';
-import type { DatabaseOptions } from '../../src/db/database';
+import type { DatabaseOptions, DatabaseRole } from '../../src/db/database';
 import { asAdmin, databaseUrl } from '../support/template';
 import { required, testPool } from '../support/test-database';
 
@@ -112,9 +112,13 @@ describe('migrating', () => {
 });
 
 describe('the check at start', () => {
-  async function checkAs(role: DatabaseOptions['role']): Promise<void> {
-    const pool = testPool(url, 'waybill_data', { role });
-    await checkDatabase(pool).finally(() => pool.close());
+  async function checkAs(
+    role: DatabaseOptions['role'],
+    wanted: DatabaseRole = role ?? 'waybill_data',
+    at = url,
+  ): Promise<void> {
+    const pool = testPool(at, 'waybill_data', { role });
+    await checkDatabase(pool, wanted).finally(() => pool.close());
   }
 
   test('lets a role of Waybill pass on the schema of this build', async () => {
@@ -122,6 +126,20 @@ describe('the check at start', () => {
     for (const role of ['waybill_data', 'waybill_control', 'waybill_observer'] as const) {
       await checkAs(role);
     }
+  });
+
+  test('refuses a role that is another one than the pool is for', async () => {
+    await migrate(url);
+    await expect(checkAs('waybill_observer', 'waybill_data')).rejects.toMatchObject({
+      code: 'role_wrong',
+    });
+  });
+
+  test('start-up options of the URL do not take the role away', async () => {
+    await migrate(url);
+    const bringing = new URL(url);
+    bringing.searchParams.set('options', '-c work_mem=8MB');
+    await checkAs('waybill_data', 'waybill_data', bringing.toString());
   });
 
   test.each([

@@ -132,6 +132,8 @@ export class Harness {
       serve: { api: true, ingress: true },
       publicBaseUrl: 'https://hooks.example.test',
       trustedProxies: [],
+      // Tests change the catalog and look at once.
+      ingressKeptMs: 0,
       ready: () => Promise.resolve({ ready: true, checks: { postgres: 'ok' } }),
       cursorKey: randomBytes(32),
       newDeliveryId: () => deliveryId(uuidv7()),

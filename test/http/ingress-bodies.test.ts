@@ -214,3 +214,31 @@ function head(hook: CatalogFixture, body: Uint8Array, framing: string): string {
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
   return `POST /webhooks/${hook.ingressRef} HTTP/1.1\r\nhost: localhost\r\n${lines}${framing}\r\n\r\n`;
 }
+
+describe('bodies under way at once', () => {
+  it('are bounded over all senders, and what was taken is given back', async () => {
+    const own = await Harness.start({ bodyBudgetBytes: 10_000 });
+    try {
+      const hook = await insertCatalog(own.db);
+      const held = connect(own.port, '127.0.0.1');
+      held.write(
+        `POST /webhooks/${hook.ingressRef} HTTP/1.1\r\nhost: x\r\ncontent-length: 9000\r\n\r\n`,
+      );
+      held.write('x'.repeat(8_000));
+      await until('the budget is nearly used up', async () => {
+        const answer = await own.post(hook.ingressRef, 'y'.repeat(5_000));
+        return answer.status === 503 ? answer : null;
+      });
+      expect(problem(await own.post(hook.ingressRef, 'y'.repeat(5_000)))).toMatchObject({
+        code: 'overloaded',
+      });
+      expect((await own.post(hook.ingressRef, '{"small":1}')).status).toBe(202);
+      held.destroy();
+      await until('it is free again', async () =>
+        (await own.post(hook.ingressRef, 'y'.repeat(5_000))).status === 202 ? true : null,
+      );
+    } finally {
+      await own.stop();
+    }
+  });
+});

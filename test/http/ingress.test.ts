@@ -3,6 +3,7 @@
  * Doubled: the start of workflows. Asserted: answers and rows.
  */
 import { randomUUID } from 'node:crypto';
+import { until } from '../support/until';
 import { insertCatalog, shippedScheme, type CatalogFixture } from '../support/catalog-fixture';
 import { githubHeaders, Harness, problem, SECRET, sign } from './harness';
 
@@ -114,7 +115,6 @@ describe('an ingress', () => {
     ['its subscription', `update waybill.subscriptions set state = 'deactivated'`],
     ['its instance', `update waybill.instances set status = 'revoked'`],
     ['its connector version', `update waybill.connector_versions set status = 'revoked'`],
-    ['its connector', 'update waybill.connectors set enabled = false'],
   ])('answers 410 once %s is deactivated', async (_what, change) => {
     const own = await Harness.start();
     try {
@@ -125,6 +125,36 @@ describe('an ingress', () => {
         code: 'ingress_gone',
       });
       expect(await own.stored()).toEqual([]);
+    } finally {
+      await own.stop();
+    }
+  });
+
+  it.each([
+    ['its instance', `update waybill.instances set status = 'disabled'`],
+    ['its connector', 'update waybill.connectors set enabled = false'],
+    ['its subscription', `update waybill.subscriptions set state = 'paused'`],
+  ])('collects while %s is switched off', async (_what, change) => {
+    const own = await Harness.start();
+    try {
+      const off = await insertCatalog(own.db);
+      await own.db.rows(change);
+      expect((await own.post(off.ingressRef, '{}')).status).toBe(202);
+      expect(await own.stored()).toMatchObject([{ state: 'Received' }]);
+    } finally {
+      await own.stop();
+    }
+  });
+
+  it('that was looked up a moment ago is used again, and a change is seen soon after', async () => {
+    const own = await Harness.start({ ingressKeptMs: 300 });
+    try {
+      const kept = await insertCatalog(own.db);
+      expect((await own.post(kept.ingressRef, '{"n":1}')).status).toBe(202);
+      await own.db.rows(`update waybill.subscriptions set state = 'deactivated'`);
+      await until('it is gone', async () =>
+        (await own.post(kept.ingressRef, '{"n":2}')).status === 410 ? true : null,
+      );
     } finally {
       await own.stop();
     }

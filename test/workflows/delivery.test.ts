@@ -3,6 +3,7 @@
  * nothing. Verdicts come from rows, from what the target received, and from the server.
  */
 import { WorkflowNotFoundError } from '@temporalio/client';
+import { defineSearchAttributeKey } from '@temporalio/common';
 import { publicKeySet } from '../../src/signing/keys';
 import { verifyReceiptChain } from '../../src/signing/receipts/verify-chain';
 import { decideReplay } from '../../src/services/replays';
@@ -26,6 +27,7 @@ beforeEach(() => {
   rig.receiver.answers.length = 0;
 });
 
+const STATE = defineSearchAttributeKey('WaybillState', 'KEYWORD');
 const WHO = { replayedBy: 'ada', reason: 'target repaired' };
 
 test('a delivery reaches its target once and is acknowledged with event and receipt', async () => {
@@ -140,6 +142,24 @@ test('a replay signal without input is taken as soon as the row is failed', asyn
   rig.receiver.otherwise = { status: 200 };
   await rig.handle(ref).signal('replay');
   expect(await rig.reaches(ref, 'Acknowledged')).toMatchObject({ series: 2 });
+});
+
+test('a replay signal with unusable input is refused on its page, and the workflow still ends', async () => {
+  rig.receiver.otherwise = { status: 404 };
+  const ref = await rig.deliver(fixture);
+  await rig.waits(ref);
+  await rig.handle(ref).signal('replay', { by: 123 });
+  await until('it says so', async () => {
+    const { currentDetails } = await rig
+      .handle(ref)
+      .query<{ currentDetails: string }>('__temporal_workflow_metadata');
+    return /The replay was refused.*`by`[\s\S]*Failed/.test(currentDetails) ? true : null;
+  });
+  rig.receiver.otherwise = { status: 200 };
+  await rig.handle(ref).signal('replay');
+  await expect(rig.handle(ref).result()).resolves.toEqual({ state: 'Acknowledged' });
+  const { typedSearchAttributes } = await rig.handle(ref).describe();
+  expect(typedSearchAttributes.get(STATE)).toBe('Acknowledged');
 });
 
 test('the wait for a replay is bounded, and a later replay starts the workflow again', async () => {

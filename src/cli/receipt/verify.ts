@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import type { JSONWebKeySet } from 'jose';
-import { z } from 'zod';
 import { WaybillError } from '../../domain/errors';
 import { KeySet } from '../../schemas/api-health';
 import type { ReceiptProblem } from '../../signing/receipts/verify-chain';
@@ -11,19 +10,20 @@ import { apiBase } from '../support/api-access';
 import { fetchKeySet } from '../support/api-client';
 import { surroundings } from '../support/environment';
 import { printJson, printLine } from '../support/output';
+import { DeliveryDocument as DocumentShape } from './document';
+import type { DeliveryDocument, DocumentProblem } from './document';
 
 interface VerifyOptions {
   readonly jwks?: string;
   readonly json?: true;
 }
 
-/** As `deliveries show --json` prints it; only the receipts count. */
-const DeliveryJson = z.object({ receipts: z.array(z.object({ jws: z.string() })) });
-
 export function addVerify(receipt: Command): void {
   receipt
     .command('verify')
-    .description('Check a chain of receipts offline: signatures, order, and each link.')
+    .description(
+      'Check a chain of receipts offline: signatures, order, each link, and the document.',
+    )
     .argument(
       '[file]',
       '`deliveries show --json`, or one compact JWS a line; - is standard input',
@@ -45,8 +45,9 @@ export function addVerify(receipt: Command): void {
 }
 
 async function verify(file: string, options: VerifyOptions): Promise<void> {
-  const receipts = readReceipts(await input(file, 'the receipts'));
-  const verdict = await judge(receipts, await publicKeys(options.jwks));
+  const document = readDocument(await input(file, 'the receipts'));
+  const receipts = document.receipts.map(({ jws }) => jws);
+  const verdict = await judge(document, await publicKeys(options.jwks));
   if (options.json) printJson({ ...verdict, receipts: receipts.length });
   else for (const problem of verdict.problems) printLine(describe(problem));
   const count = receipts.length === 1 ? '1 receipt' : `${receipts.length} receipts`;
@@ -60,24 +61,31 @@ async function verify(file: string, options: VerifyOptions): Promise<void> {
   if (!options.json) printLine(`ok: ${count}, one unbroken chain`);
 }
 
-async function judge(receipts: readonly string[], keys: JSONWebKeySet) {
+async function judge(document: DeliveryDocument, keys: JSONWebKeySet) {
   const { verifyReceiptChain } = await import('../../signing/receipts/verify-chain.js');
+  const { documentProblems } = await import('./document.js');
   try {
-    return await verifyReceiptChain(receipts, keys);
+    const receipts = document.receipts.map(({ jws }) => jws);
+    const chain = await verifyReceiptChain(receipts, keys);
+    const problems = [...chain.problems, ...documentProblems(document)];
+    return { ok: problems.length === 0, problems };
   } catch (error) {
     throw unreadable('the public keys', error);
   }
 }
 
-function describe({ index, code, detail }: ReceiptProblem): string {
+function describe({ index, code, detail }: ReceiptProblem | DocumentProblem): string {
   return `receipt ${index + 1}: ${detail} (${code})`;
 }
 
-function readReceipts(content: string): string[] {
+function readDocument(content: string): DeliveryDocument {
   const trimmed = content.trim();
-  if (!trimmed.startsWith('{')) return trimmed.split(/\s+/).filter((line) => line !== '');
-  const delivery = DeliveryJson.safeParse(parseJson(trimmed, 'the receipts'));
-  if (delivery.success) return delivery.data.receipts.map(({ jws }) => jws);
+  if (!trimmed.startsWith('{')) {
+    const lines = trimmed.split(/\s+/).filter((line) => line !== '');
+    return { receipts: lines.map((jws) => ({ jws })) };
+  }
+  const delivery = DocumentShape.safeParse(parseJson(trimmed, 'the receipts'));
+  if (delivery.success) return delivery.data;
   throw unreadable('the receipts', 'this is not what `deliveries show --json` prints');
 }
 

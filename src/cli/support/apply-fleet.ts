@@ -24,7 +24,7 @@ export async function applyFleet({ file, json }: ApplyOptions): Promise<void> {
   try {
     const { controlUrl, adminUrl } = config.database;
     const published = await namingDatabase(controlUrl ?? adminUrl, async () => {
-      await checkDatabase(control);
+      await checkDatabase(control, 'waybill_control');
       return await publishFleet(control, fleet, operatorName());
     });
     tell(published, json === true);

@@ -4,7 +4,7 @@ import { loadPayloads } from '../../demo/payloads';
 import { EXAMPLE_FLEET } from '../../workers/up/fleet';
 import { bringUp, type RunningUp } from '../../workers/up/up';
 import { CommandFailure } from './failures';
-import { printLine } from './output';
+import { printJson, printLine } from './output';
 import { progressSteps } from './progress';
 import { aborted, endRequested } from './signals';
 import { namingDatabase } from './storage';
@@ -30,9 +30,9 @@ export async function runUp(options: UpOptions): Promise<void> {
   });
   const story: { asExpected: boolean | null } = { asExpected: null };
   await untilStopped(running, signal, async (over) => {
-    if (payloads === null) printLine(addressLines(running).join('\n'));
+    const json = options.json === true;
+    if (payloads === null) tellAddresses(running, json);
     else {
-      const json = options.json === true;
       story.asExpected = await tellStory({ running, payloads, runSteps, json, signal: over });
     }
     if (!options.once) await aborted(signal);
@@ -41,6 +41,11 @@ export async function runUp(options: UpOptions): Promise<void> {
     throw new CommandFailure('story_failed', 'not every line of the story came out as expected');
   }
   if (payloads !== null && options.once && story.asExpected === null) throw interrupted();
+}
+
+function tellAddresses(running: RunningUp, json: boolean): void {
+  if (json) printJson({ addresses: running.addresses });
+  else printLine(addressLines(running).join('\n'));
 }
 
 /** Ends with the work, with a signal, or with the loss of a process; then everything is stopped. */

@@ -5,6 +5,9 @@ const ASKING_TO_END: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 /** Exit code of a program that was interrupted twice. */
 const IMPATIENT_EXIT = 130;
 
+/** One Ctrl-C may come twice: from the terminal, and from a script runner that passes it on. */
+const SAME_SIGNAL_MS = 500;
+
 const STAYING_MS = 3_600_000;
 
 /**
@@ -13,9 +16,12 @@ const STAYING_MS = 3_600_000;
  */
 export function endRequested(): AbortSignal {
   const controller = new AbortController();
+  let askedAt = 0;
   for (const name of ASKING_TO_END) {
     process.on(name, () => {
-      if (controller.signal.aborted && name === 'SIGINT') process.exit(IMPATIENT_EXIT);
+      const again = controller.signal.aborted && performance.now() - askedAt > SAME_SIGNAL_MS;
+      if (again && name === 'SIGINT') process.exit(IMPATIENT_EXIT);
+      if (!controller.signal.aborted) askedAt = performance.now();
       controller.abort();
     });
   }

@@ -12,6 +12,7 @@ export interface Column<Row> {
 
 const GAP = '  ';
 const NARROWEST_WRAP = 16;
+const MAX_CELL = 1_000;
 
 /** One text line a row, unless a column wraps; no trailing blanks. */
 export function renderTable<Row>(
@@ -31,7 +32,7 @@ export function renderTable<Row>(
     chars: BORDERLESS,
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
   });
-  for (const row of rows) table.push(shown.map((column) => column.value(row)));
+  for (const row of rows) table.push(shown.map((column) => clipped(column.value(row))));
   return withoutTrailingBlanks(table.toString());
 }
 
@@ -65,8 +66,13 @@ function fitting<Row>(
   );
 }
 
+/** Wrapping takes time that grows with the square of a word's length, and nobody reads that much. */
+function clipped(text: string): string {
+  return text.length > MAX_CELL ? `${text.slice(0, MAX_CELL)} …` : text;
+}
+
 function naturalWidth<Row>(column: Column<Row>, rows: readonly Row[]): number {
-  return Math.max(column.title.length, ...rows.map((row) => column.value(row).length), 1);
+  return Math.max(column.title.length, ...rows.map((row) => clipped(column.value(row)).length), 1);
 }
 
 function room(widths: readonly number[], at: number, width: number): number {

@@ -75,13 +75,15 @@ function started(child: ChildProcess, spec: GuardSpec): void {
   const pid = child.pid;
   if (pid === undefined) return;
   try {
-    // One that failed at once needs no record: its exit is reported next.
-    if (processState(pid).alive) record(pid, spec);
+    record(pid, spec);
   } catch (error) {
-    // Without a record nobody could find the server again after a crash.
-    child.kill('SIGKILL');
-    send({ type: 'failed', message: error instanceof Error ? error.message : String(error) });
-    return;
+    // One that ended at once needs no record: its exit, with its last words, is reported next.
+    if (processState(pid).alive) {
+      // Without a record nobody could find the server again after a crash.
+      child.kill('SIGKILL');
+      send({ type: 'failed', message: error instanceof Error ? error.message : String(error) });
+      return;
+    }
   }
   send({ type: 'started', pid });
 }

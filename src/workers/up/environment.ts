@@ -10,6 +10,9 @@ export interface ServerAddresses {
   readonly temporalUi: string | null;
 }
 
+/** Nobody at a keyboard waits as long as a deployment may; what is cut off is sent again. */
+const SHUTDOWN_GRACE = '5s';
+
 /** Logins of another database than the embedded one. */
 const OWN_LOGINS = [
   'WAYBILL_CONTROL_DATABASE_URL',
@@ -34,6 +37,7 @@ export function processEnvironment(
   });
   const { api, health } = settings.ports;
   return {
+    WAYBILL_SHUTDOWN_GRACE: SHUTDOWN_GRACE,
     ...(Object.fromEntries(kept) as Record<string, string>),
     ...(settings.temporalAddress === null ? embeddedTemporal(settings.home) : {}),
     DATABASE_URL: servers.databaseUrl,

@@ -56,7 +56,7 @@ export async function publish(launch: Launch, config: Config, fleet: Fleet): Pro
 async function publishQuietly(config: Config, fleet: Fleet): Promise<PublishedFleet> {
   const control = openDatabase(config, 'waybill_control', pino({ level: 'silent' }));
   try {
-    await checkDatabase(control);
+    await checkDatabase(control, 'waybill_control');
     return await publishFleet(control, fleet, 'waybill-up');
   } finally {
     await control.close();

@@ -17,8 +17,11 @@ interface ProcessDefinition {
 
 const PROGRAM = path.join(__dirname, '..', '..', '..', 'bin', 'waybill.js');
 const READY_TIMEOUT_MS = 60_000;
-/** Longer than a worker's own grace and force times. */
-const STOP_TIMEOUT_MS = 35_000;
+/**
+ * Longer than the grace of a worker under `up`. When all ends at once, because `up` was killed, a
+ * worker would wait much longer for a Temporal server that is gone.
+ */
+const STOP_TIMEOUT_MS = 8_000;
 const PROBE_TIMEOUT_MS = 2_000;
 
 /** All at once; resolves when each is ready. Each writes `logs/<name>.log` of the home folder. */

@@ -29,7 +29,7 @@ export class RunningServers {
       const how = signal ?? `code ${code ?? 'unknown'}`;
       this.#lose(
         new WaybillError(
-          'server_start_failed',
+          'process_lost',
           `${name} ended unexpectedly with ${how}; see ${logFile(this.#home, name)}`,
         ),
       );

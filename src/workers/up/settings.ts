@@ -34,12 +34,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** @throws WaybillError `config_invalid` naming the variable that is wrong */
 export async function upSettings(environment: Environment): Promise<UpSettings> {
   const config = parseConfig(environment);
-  const entries = Object.entries(PORT_SETTINGS).map(
-    async ([name, setting]) => [name, await portOf(environment, setting)] as const,
-  );
   return {
     home: path.resolve(config.home),
-    ports: Object.fromEntries(await Promise.all(entries)) as Record<PortName, number>,
+    ports: await readPorts(environment),
     databaseUrl: config.database.adminUrl,
     temporalAddress: environment['TEMPORAL_ADDRESS'] ? environment['TEMPORAL_ADDRESS'] : null,
   };
@@ -58,14 +55,29 @@ export function portWish(name: PortName, port: number): PortWish {
 
 const Port = z.coerce.number().int().min(0).max(65_535);
 
-async function portOf(
+async function readPorts(environment: Environment): Promise<Record<PortName, number>> {
+  const ports = new Map<PortName, number>();
+  for (const name of Object.keys(PORT_SETTINGS) as PortName[]) {
+    const wanted = portOf(environment, PORT_SETTINGS[name]);
+    ports.set(name, wanted === 0 ? await anotherPort([...ports.values()]) : wanted);
+  }
+  return Object.fromEntries(ports) as Record<PortName, number>;
+}
+
+/** A free port that is none of these. */
+async function anotherPort(taken: readonly number[]): Promise<number> {
+  for (;;) {
+    const port = await freePort();
+    if (!taken.includes(port)) return port;
+  }
+}
+
+function portOf(
   environment: Environment,
   { variable, port }: (typeof PORT_SETTINGS)[PortName],
-): Promise<number> {
+): number {
   const written = environment[variable];
   const parsed = Port.safeParse(written === undefined || written === '' ? port : written);
-  if (!parsed.success) {
-    throw new WaybillError('config_invalid', `${variable} is no port number`, { field: variable });
-  }
-  return parsed.data === 0 ? await freePort() : parsed.data;
+  if (parsed.success) return parsed.data;
+  throw new WaybillError('config_invalid', `${variable} is no port number`, { field: variable });
 }

@@ -15,7 +15,10 @@ import {
 
 const shipped = shippedSchemeNames();
 
-function judge(file: VectorFile, vector: Vector): VerificationReason | 'accepted' | 'timestamp_out_of_window' {
+function judge(
+  file: VectorFile,
+  vector: Vector,
+): VerificationReason | 'accepted' | 'timestamp_out_of_window' {
   const isShipped = vector.scheme === 'default' && shipped.includes(file.vendor);
   const scheme = isShipped ? shippedScheme(file.vendor) : file.schemes[vector.scheme];
   if (!scheme) throw new Error(`no scheme ${vector.scheme}`);
