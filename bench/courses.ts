@@ -1,7 +1,7 @@
 /** The durable lane from end to end, and its floor, ready to take requests: for P14 and P15. */
 import { pollUntil } from '../src/workers/embedded/poll';
+import type { Closers } from '../src/workers/closers';
 import type { Bench } from './benchmark';
-import type { Closers } from './closers';
 import type { BenchDatabase } from './databases';
 import { deploy, INGRESS_SECRET } from './deployment';
 import { startFloors } from './floor';

@@ -1,8 +1,9 @@
 /** Waybill as it is deployed, for a benchmark: its own database, a fleet of one, real processes. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { DELIVERY_QUEUE } from '../src/domain/workflow-ids';
 import { freePort } from '../src/workers/embedded/ports';
-import type { Closers } from './closers';
+import type { Closers } from '../src/workers/closers';
 import { createDatabase, type BenchDatabase } from './databases';
 import type { Environment } from './environment';
 import { runWaybill, startWaybill } from './processes';
@@ -69,7 +70,7 @@ export async function deploy(options: DeploymentOptions): Promise<Deployment> {
   return {
     ingressUrl: `http://127.0.0.1:${port}/webhooks/bench-ingress`,
     database,
-    taskQueue: `${queuePrefix}deliveries`,
+    taskQueue: `${queuePrefix}${DELIVERY_QUEUE}`,
   };
 }
 

@@ -11,7 +11,7 @@ import { startPostgres } from '../src/workers/embedded/postgres-server';
 import { stateFolder } from '../src/workers/embedded/state-folder';
 import { findTemporalCli } from '../src/workers/embedded/temporal-binary';
 import { startTemporal } from '../src/workers/embedded/temporal-server';
-import { Closers } from './closers';
+import { Closers } from '../src/workers/closers';
 import { durabilityOf } from './databases';
 import { useNamespace, type BenchNamespace } from './namespaces';
 

@@ -1,7 +1,7 @@
 /** The floor beside a deployment: what the same job costs when nothing else is done. */
 import path from 'node:path';
 import { freePort } from '../src/workers/embedded/ports';
-import type { Closers } from './closers';
+import type { Closers } from '../src/workers/closers';
 import { createDatabase, type BenchDatabase } from './databases';
 import { POOL_SIZE, TARGET_SECRET } from './deployment';
 import type { Environment } from './environment';

@@ -5,7 +5,7 @@ import { msToTs } from '@temporalio/common/lib/time';
 import { temporalClient, temporalSettings } from '../src/temporal/connections';
 import { registerSearchAttributes } from '../src/temporal/search-attributes';
 import { pollUntil } from '../src/workers/embedded/poll';
-import type { Closers } from './closers';
+import type { Closers } from '../src/workers/closers';
 
 export interface BenchNamespace {
   readonly client: Client;

@@ -1,7 +1,7 @@
 /** A healthy target on loopback: answers 200 at once and counts the calls of each delivery. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Closers } from './closers';
+import type { Closers } from '../src/workers/closers';
 
 export interface Target {
   readonly url: string;

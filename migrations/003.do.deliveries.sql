@@ -36,7 +36,8 @@ create table waybill.deliveries (
   duplicate_of uuid,
   -- A duplicate whose bytes differ from the first one's: for a person to look at.
   conflict boolean not null default false,
-  -- Why it was rejected, failed, or is held; null while nothing is wrong.
+  -- Why it was rejected, failed or is held, or why its last attempt did not succeed; null while
+  -- nothing is wrong.
   reason text,
   detail text,
   -- Attempts over all series; also the fence of the newest one.
@@ -45,7 +46,8 @@ create table waybill.deliveries (
   series_attempts integer not null default 0 check (series_attempts >= 0),
   series_started_at timestamptz,
   next_attempt_at timestamptz,
-  -- Since when it waits for time or a person; null while it moves by itself.
+  -- Since when it waits for time or a person, over all attempts of a series; null while it moves by
+  -- itself.
   waiting_since timestamptz,
   -- By then a loop makes sure that a workflow attends to it; null when nothing is left to do.
   attend_at timestamptz,

@@ -1,4 +1,4 @@
--- Dispatching: fenced attempts, settlement, replay. One function an operation, one round trip.
+-- Dispatching: fenced attempts and settlement. One function an operation, one round trip.
 -- Each takes the delivery's row lock first; attempts, receipts and events follow under it.
 
 create function waybill.ms_until(p_at timestamptz) returns bigint
@@ -19,7 +19,7 @@ create function waybill.delivery_facts(d waybill.deliveries) returns jsonb
     'receiptSeq', d.receipt_seq, 'receiptDigest', d.receipt_digest,
     'now', clock_timestamp());
 
--- Appends the signed receipt and says whether it continued the chain. The caller holds the row lock
+-- Appends the signed receipt. The caller holds the row lock
 -- and has compared the chain's head with the receipt's predecessor.
 create function waybill.append_receipt(d waybill.deliveries, p_receipt jsonb) returns void
   language sql
@@ -92,6 +92,10 @@ begin
         attend_at = clock_timestamp() + interval '5 minutes'
       where tenant_id = p_tenant and delivery_id = p_delivery returning * into d;
     return query select 'held', waybill.delivery_facts(d) || v_chain, null::bytea; return;
+  end if;
+  if d.reason = 'held' then
+    update waybill.deliveries set reason = null, detail = null, waiting_since = null
+      where tenant_id = p_tenant and delivery_id = p_delivery returning * into d;
   end if;
   if d.next_attempt_at > clock_timestamp() then
     return query select 'not_due', waybill.delivery_facts(d) || jsonb_build_object(

@@ -2,8 +2,8 @@
  * P14, what a durable delivery that succeeds at once leaves in Temporal: events of its history,
  * beside those of a bare one-activity workflow. The worst one counts.
  */
+import { Closers } from '../../src/workers/closers';
 import type { Bench, Benchmark, Figure } from '../benchmark';
-import { Closers } from '../closers';
 import { startCourses, type Course } from '../courses';
 import { Books } from '../ledger';
 import { spreadOf } from '../rounds';

@@ -6,8 +6,8 @@
  * accepted delivery is started as a workflow. No worker is there to take them: dispatching is P15.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { Closers } from '../../src/workers/closers';
 import type { Bench, Benchmark, Figure } from '../benchmark';
-import { Closers } from '../closers';
 import { deploy, INGRESS_SECRET, type Deployment } from '../deployment';
 import { startFloors, type RunningFloor } from '../floor';
 import { Answers, Books } from '../ledger';

@@ -4,16 +4,13 @@
  */
 import { createServer } from 'node:http';
 import { Worker } from '@temporalio/worker';
+import { parseConfig } from '../../src/schemas/config';
 import { signStandardWebhook } from '../../src/signing/webhooks/standard-sign';
 import { httpTargets } from '../../src/targets/http-target';
 import { temporalSettings, workerConnection } from '../../src/temporal/connections';
+import { CONNECTIONS_PER_TARGET, workerSettings } from '../../src/workers/worker-settings';
 import { endOfBenchmark, setting } from './settings';
 import type { FloorActivities } from './workflow';
-
-// The settings of `waybill worker`.
-const CACHED_WORKFLOWS = 500;
-const CONCURRENT_ACTIVITIES = 100;
-const CONNECTIONS_PER_TARGET = 64;
 
 const TARGET_TIMEOUT_MS = 10_000;
 const TEMPORAL_PATIENCE_MS = 10_000;
@@ -27,8 +24,7 @@ async function run(): Promise<void> {
     taskQueue: setting('FLOOR_TASK_QUEUE'),
     workflowsPath: require.resolve('./workflow'),
     activities: floorActivities(targets.call),
-    maxCachedWorkflows: CACHED_WORKFLOWS,
-    maxConcurrentActivityTaskExecutions: CONCURRENT_ACTIVITIES,
+    ...workerSettings(parseConfig(process.env)),
   });
   const health = createServer((_request, response) => {
     response.writeHead(worker.getState() === 'RUNNING' ? 200 : 503).end();

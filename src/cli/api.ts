@@ -38,12 +38,12 @@ function parseParts(text: string): Part[] {
 async function serve({ serve: parts }: { readonly serve: readonly Part[] }): Promise<void> {
   const { config } = surroundings();
   const { createLogger } = await import('../workers/logging.js');
+  const { databaseSetting } = await import('../workers/databases.js');
   const { startApi } = await import('../workers/api-process.js');
   const log = createLogger(config.logLevel, 'waybill-api');
   await runUntilAsked(async () => {
     const served = { api: parts.includes('api'), ingress: parts.includes('ingress') };
-    const { dataUrl, adminUrl } = config.database;
-    const api = await namingDatabase(dataUrl ?? adminUrl, () =>
+    const api = await namingDatabase(databaseSetting(config, 'waybill_data'), () =>
       startApi(config, { serve: served }, log),
     );
     return {

@@ -22,7 +22,7 @@ async function runMigrate({ json }: { readonly json?: true }): Promise<void> {
   const { requireAdminUrl } = await import('../workers/databases.js');
   const { config } = surroundings();
   const url = requireAdminUrl(config);
-  const applied = await namingDatabase(url, () => migrate(url));
+  const applied = await namingDatabase({ url, variable: 'DATABASE_URL' }, () => migrate(url));
   if (json) {
     printJson({ applied });
     return;

@@ -1,6 +1,5 @@
 /** `waybill worker`: the Temporal worker and its loops, with a small server that tells its health. */
-import { InvalidArgumentError, type Command } from 'commander';
-import { TASK_QUEUES, type TaskQueue } from '../domain/workflow-ids';
+import type { Command } from 'commander';
 import type { WorkerCondition } from '../workers/health';
 import { surroundings } from './support/environment';
 import { runUntilAsked } from './support/long-running';
@@ -10,33 +9,19 @@ export function addWorker(program: Command): void {
   program
     .command('worker')
     .description('Dispatch deliveries until SIGTERM or Ctrl-C.')
-    .option(
-      '--queues <queues>',
-      `which task queues to serve, separated by commas: ${TASK_QUEUES.join(', ')}`,
-      parseQueues,
-      [...TASK_QUEUES],
-    )
     .addHelpText(
       'after',
       '\nTells its health on WAYBILL_HEALTH_PORT (7381): /health, /ready while it polls, /metrics.\n' +
         'Finds Temporal by TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE and the like.\n' +
-        '\nExample:\n  $ waybill worker --queues deliveries\n',
+        '\nExample:\n  $ waybill worker\n',
     )
     .action(work);
-}
-
-function parseQueues(text: string): TaskQueue[] {
-  const names = text.split(',').map((name) => name.trim());
-  const queues = TASK_QUEUES.filter((queue) => names.includes(queue));
-  if (queues.length !== new Set(names).size) {
-    throw new InvalidArgumentError(`It takes ${TASK_QUEUES.join(', ')}.`);
-  }
-  return queues;
 }
 
 async function work(): Promise<void> {
   const { config } = surroundings();
   const { createLogger, installTemporalRuntime } = await import('../workers/logging.js');
+  const { databaseSetting } = await import('../workers/databases.js');
   const { startHealthServer } = await import('../workers/health.js');
   const { startWorker } = await import('../workers/worker-process.js');
   const log = createLogger(config.logLevel, 'waybill-worker');
@@ -48,8 +33,8 @@ async function work(): Promise<void> {
     metrics: () => condition.metrics(),
   });
   await runUntilAsked(async () => {
-    const { dataUrl, adminUrl } = config.database;
-    const worker = await namingDatabase(dataUrl ?? adminUrl, () => startWorker(config, log));
+    const setting = databaseSetting(config, 'waybill_data');
+    const worker = await namingDatabase(setting, () => startWorker(config, log));
     condition = worker;
     return {
       broken: worker.done,

@@ -60,7 +60,9 @@ export const catalogStatements = {
       from waybill.subscriptions s left join waybill.ingresses g using (tenant_id, subscription_id)
       where (s.tenant_id, s.subscription_id) in (select * from unnest($1::text[], $2::text[]))
         or (s.tenant_id, s.instance_id) in (select * from unnest($3::text[], $4::text[]))
-      order by s.tenant_id, s.subscription_id`,
+      order by s.tenant_id, s.subscription_id
+      -- A target that is gone pauses its subscription at any time: not between this and the write.
+      for update of s`,
   },
   ingressOwners: {
     name: 'catalog_ingress_owners',

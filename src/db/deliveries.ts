@@ -6,6 +6,7 @@ import {
   CloseAttemptAnswer,
   DeliveryFacts,
   FailDeliveryAnswer,
+  ForgottenCounts,
   IngestAnswer,
   OpenAttemptAnswer,
   ReplayDeliveryAnswer,
@@ -49,7 +50,7 @@ export const deliveryStatements = {
   },
   forgetExpired: {
     name: 'delivery_forget_expired',
-    text: 'select waybill.forget_expired($1)',
+    text: 'select waybill.forget_expired($1) as forgotten',
   },
 } as const satisfies Record<string, Statement>;
 
@@ -222,9 +223,14 @@ export async function claimUnattended(
   return rows.map((row) => UnattendedDelivery.parse(row));
 }
 
-/** Forgets up to `limit` rejected payloads and expired dedup keys (role operations). */
-export async function forgetExpired(db: Database, limit: number): Promise<void> {
-  await db.query(deliveryStatements.forgetExpired, [limit]);
+/**
+ * Forgets up to `limit` rejected payloads and as many expired dedup keys (role operations); true when
+ * there may be more.
+ */
+export async function forgetExpired(db: Database, limit: number): Promise<boolean> {
+  const rows = await db.query(deliveryStatements.forgetExpired, [limit]);
+  const { rejectedPayloads, dedupKeys } = ForgottenCounts.parse(onlyRow(rows)['forgotten']);
+  return rejectedPayloads === limit || dedupKeys === limit;
 }
 
 function describe(request: ReceivedRequest): Record<string, unknown> {

@@ -9,13 +9,15 @@ import { Client } from 'pg';
 import Postgrator from 'postgrator';
 import { WaybillError } from '../domain/errors';
 import type { Database, DatabaseRole, Statement } from './database';
-import { asDomainError, isMissingObject } from './sqlstates';
+import { asDomainError, isMissingObject, isPermissionDenied } from './sqlstates';
 
 /** Schema versions that this build can work with: expand first, contract later. */
 export const SUPPORTED_SCHEMA = { min: 15, max: 15 } as const;
 
 const MIGRATIONS_FOLDER = path.join(__dirname, '..', '..', 'migrations');
 const LEDGER = 'waybill.schema_version';
+
+const REMEDY = 'give the pool a login of its own (see docs/security.md, Database roles)';
 
 export const schemaStatements = {
   version: { name: 'schema_version', text: `select max(version) as version from ${LEDGER}` },
@@ -82,7 +84,7 @@ export async function migrate(
  *   `storage_unavailable`
  */
 export async function checkDatabase(db: Database, wanted: DatabaseRole): Promise<void> {
-  const version = await installedVersion(db);
+  const version = await installedVersion(db, wanted);
   if (version < SUPPORTED_SCHEMA.min || version > SUPPORTED_SCHEMA.max) {
     throw new WaybillError(
       'schema_unsupported',
@@ -95,21 +97,30 @@ export async function checkDatabase(db: Database, wanted: DatabaseRole): Promise
   if (role?.['bypassesRowSecurity'] === true) {
     throw new WaybillError(
       'role_too_powerful',
-      `the role ${name} is a superuser or bypasses row-level security`,
+      `the role ${name} is a superuser or bypasses row-level security: ${REMEDY}`,
     );
   }
   // Row-level security is granted by role: another one would see other rows, or none.
   if (role?.['actsAsRole'] !== true) {
-    throw new WaybillError('role_wrong', `the role ${name} is not a member of ${wanted}`);
+    throw new WaybillError(
+      'role_wrong',
+      `the role ${name} is not a member of ${wanted}: ${REMEDY}`,
+    );
   }
 }
 
-async function installedVersion(db: Database): Promise<number> {
+async function installedVersion(db: Database, wanted: DatabaseRole): Promise<number> {
   try {
     const [row] = await db.query(schemaStatements.version, []);
     return Number(row?.['version'] ?? 0);
   } catch (error) {
     if (isMissingObject(error)) return 0;
+    if (isPermissionDenied(error)) {
+      const reason = error instanceof Error ? error.message : 'permission denied';
+      throw new WaybillError('role_wrong', `not the login of ${wanted} (${reason}): ${REMEDY}`, {
+        cause: error,
+      });
+    }
     throw error;
   }
 }

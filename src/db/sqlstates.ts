@@ -29,7 +29,12 @@ export function isRetriedConflict(error: unknown): boolean {
 
 /** A migration's or statement's object that is not there: the schema is not ours or too old. */
 export function isMissingObject(error: unknown): boolean {
-  return ['42P01', '3F000', '42883', '42501'].includes(codeOf(error));
+  return ['42P01', '3F000', '42883'].includes(codeOf(error));
+}
+
+/** The role may not do this, or may not become the role that it should. */
+export function isPermissionDenied(error: unknown): boolean {
+  return codeOf(error) === '42501';
 }
 
 /** A lock was not to be had within the lock time-out. */

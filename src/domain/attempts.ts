@@ -31,7 +31,7 @@ export const FAILURE_REASONS = [
 ] as const;
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 
-/** What an HTTP target did with one attempt; times in milliseconds of a monotonic clock. */
+/** What an HTTP target did with one attempt. */
 export type HttpAnswer =
   | {
       readonly kind: 'answered';

@@ -15,21 +15,23 @@ export function retryDetails(answer: Answer<'retry'>, dueAtIso: string): string 
 }
 
 const HELD: Readonly<Record<string, readonly [cause: string, remedy: string]>> = {
-  paused: ['its subscription is paused', 'Publish the subscription as `active`'],
+  paused: ['its subscription is paused', 'publish the subscription as `active`'],
   target_gone: [
     'its target answered 410, which paused the subscription',
-    'Correct the target, publish the subscription as `active`',
+    'correct the target and publish the subscription as `active`',
   ],
-  instance_disabled: ['its instance is disabled', 'Publish the instance as `enabled`'],
-  connector_disabled: ['its connector is disabled', 'Enable the connector'],
+  instance_disabled: ['its instance is disabled', 'publish the instance as `enabled`'],
+  connector_disabled: ['its connector is disabled', 'have a platform admin enable the connector'],
 };
 
+/** Why a delivery is held, and what releases it, by the word that its row holds. */
+export function heldSentence(why: string): string {
+  const [cause, remedy] = HELD[why] ?? [`it is held by ${why}`, 'remove the cause'];
+  return `${cause}; to release it, ${remedy}`;
+}
+
 export function heldDetails(why: string, deliveryId: string): string {
-  const [cause, remedy] = HELD[why] ?? [`it is held by \`${why}\``, 'Remove the cause'];
-  return (
-    `**Held**: ${cause}. ${remedy} with \`waybill apply -f\`; ` +
-    `delivery \`${deliveryId}\` then goes on by itself.`
-  );
+  return `**Held**: ${heldSentence(why)}. Delivery \`${deliveryId}\` then goes on by itself.`;
 }
 
 export function failedDetails(

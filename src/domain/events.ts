@@ -1,5 +1,5 @@
 /**
- * The integration events. `type` is the topic; the payload fields are those of docs/architecture,
+ * The integration events: the topic of each by its name, and the payload fields of docs/architecture,
  * "Events". An event is written to the outbox in the transaction of the state it tells of, with a
  * sequence number per aggregate.
  */

@@ -6,7 +6,7 @@
 export interface ReceiptCommonData {
   readonly deliveryId: string;
   readonly direction: 'inbound' | 'outbound';
-  readonly connector: string;
+  readonly connectorId: string;
   /** Null for an outbound delivery, which no subscription asked for. */
   readonly subscriptionId: string | null;
   readonly payloadSha256: string;

@@ -145,10 +145,10 @@ async function replay(
         { extra: { state: decided.state } },
       );
     case 'replayed':
-      nudge(deps, ref);
+      deps.starter.nudge(ref);
       return { ...accepted(ref), outcome: 'replayed', series: decided.series, state: 'Replayed' };
     case 'already_replaying':
-      nudge(deps, ref);
+      deps.starter.nudge(ref);
       return {
         ...accepted(ref),
         outcome: 'already_replaying',
@@ -160,12 +160,4 @@ async function replay(
 
 function accepted(ref: DeliveryRef): { deliveryId: string } {
   return { deliveryId: ref.deliveryId };
-}
-
-/** Not waited for: the replay is decided, and a loop attends to it where this call fails. */
-function nudge(deps: HttpDeps, ref: DeliveryRef): void {
-  deps.starter.nudge(ref).catch((error: unknown) => {
-    const message = error instanceof Error ? error.message : 'unknown';
-    deps.log.warn({ ...ref, message }, 'the workflow was not nudged');
-  });
 }

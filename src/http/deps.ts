@@ -17,8 +17,11 @@ export interface DeliveryStarter {
       readonly subscriptionId: string;
     },
   ): void;
-  /** Tells the delivery's workflow to look at its row again, and starts it where it is closed. */
-  nudge(ref: DeliveryRef): Promise<void>;
+  /**
+   * Tells the delivery's workflow to look at its row again, and starts it where it is closed. Returns
+   * at once and never throws, too.
+   */
+  nudge(ref: DeliveryRef): void;
 }
 
 /** What became of a request to an ingress. */
@@ -49,14 +52,17 @@ export interface HttpDeps {
     ref: DeliveryRef,
     who: { readonly replayedBy: string; readonly reason: string },
   ) => Promise<ReplayAnswer>;
-  readonly tokens: TokenVerifier;
   /** The JSON Web Key Set of the receipt keys. */
   readonly publicKeys: { readonly keys: readonly Readonly<Record<string, unknown>>[] };
   /** Base URL of the Temporal UI, for links; null where there is none. */
   readonly temporalUi: string | null;
   /** Temporal namespace of the workflows. */
   readonly namespace: string;
-  readonly serve: { readonly api: boolean; readonly ingress: boolean };
+  readonly serve: {
+    readonly ingress: boolean;
+    /** Null: not served. Its calls are judged by their tokens. */
+    readonly api: { readonly tokens: TokenVerifier } | null;
+  };
   /** The URL under which vendors reach this server; schemes that sign a URL sign this one. */
   readonly publicBaseUrl: string;
   /** Addresses of balancers whose X-Forwarded-For is believed; empty: nobody's. */

@@ -24,7 +24,7 @@ export function answer<Schema extends z.ZodType>(
   return { description, content: { 'application/json': { schema } } };
 }
 
-/** The problems that a route can answer, by status. Storage and faults of ours are in each. */
+/** The problems that a route can answer, by status. A fault of ours is in each. */
 export function problems(codes: readonly ErrorCode[]): Record<string, ResponseDoc<typeof Problem>> {
   const byStatus: Record<string, ResponseDoc<typeof Problem>> = {};
   for (const code of [...new Set<ErrorCode>([...codes, 'internal'])]) {

@@ -73,7 +73,7 @@ export function problemOf(failure: WaybillError, requestId: string): Problem {
 
 function headersOf(failure: WaybillError): Record<string, string> {
   return {
-    ...(failure.status === 503 ? { 'retry-after': String(RETRY_AFTER_S) } : {}),
+    ...(failure.retryable ? { 'retry-after': String(RETRY_AFTER_S) } : {}),
     ...(failure.code === 'unauthenticated' ? { 'www-authenticate': challenge(failure) } : {}),
     ...(failure instanceof HttpProblem ? failure.headers : {}),
   };

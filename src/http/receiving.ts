@@ -1,7 +1,7 @@
 /**
  * Receiving a webhook, always in this order (docs/architecture, "Order of receiving"): known
- * ingress, size limit while streaming, raw bytes, signature, then freshness and dedup inside the one
- * statement that stores the delivery.
+ * ingress, size limit while streaming, raw bytes, signature, event type, then freshness and dedup inside
+ * the one statement that stores the delivery.
  */
 import type { IncomingMessage } from 'node:http';
 import { ingestDelivery, rejectDelivery, type VerifiedRequest } from '../db/deliveries';
@@ -18,7 +18,7 @@ import { readBody } from './bodies';
 import type { BodyBudget } from './body-budget';
 import { DEFAULT_PATIENCE, type HttpDeps, type IngressOutcome } from './deps';
 import { describeRefused, describeVerified, webhookRequest } from './ingress-requests';
-import { isOurFault, readIngressSecrets } from './ingress-secrets';
+import { isOurFault, readIngressSecrets, type IngressSecrets } from './ingress-secrets';
 import type { OpenIngress, OpenIngresses } from './open-ingresses';
 import { HttpProblem } from './problems';
 import type { RefusalLimit } from './refusals';
@@ -91,7 +91,7 @@ async function judge(
   const secrets = await readIngressSecrets(deps, ingress);
   const verdict = verify(receiving.scheme, webhook, secrets.usable, secrets.receivedAtMs);
   if (!verdict.ok) {
-    if (isOurFault(verdict, secrets)) throw secretUnavailable(receiving, secrets.unreadable);
+    if (isOurFault(verdict, secrets)) throw secretUnavailable(receiving, verdict, secrets);
     return await refuse(receiving, webhook, { ...verdict, remoteAddress: ip });
   }
   return await ingest(receiving, webhook, verdict);
@@ -125,10 +125,7 @@ async function ingest(
   note(receiving, stored.outcome, { deliveryId });
   switch (stored.outcome) {
     case 'stale':
-      throw new WaybillError(
-        'signature_stale',
-        `It was signed ${stored.skewMs} ms before receipt.`,
-      );
+      throw new WaybillError('signature_stale', skewText(stored.skewMs));
     case 'accepted':
       start(receiving, described);
       return { outcome: 'accepted', deliveryId };
@@ -136,6 +133,10 @@ async function ingest(
     case 'conflict':
       return { outcome: stored.outcome, deliveryId, firstDeliveryId: stored.firstDeliveryId };
   }
+}
+
+function skewText(skewMs: number): string {
+  return `It was signed ${Math.abs(skewMs)} ms ${skewMs < 0 ? 'after' : 'before'} receipt.`;
 }
 
 function start({ deps, ingress }: Receiving, described: ReturnType<typeof describeVerified>): void {
@@ -170,12 +171,16 @@ async function refuse(
   throw new WaybillError('signature_refused', why.detail);
 }
 
+/** Tells the log which secrets were read and did not serve, and which could not be read. */
 function secretUnavailable(
   { deps, ingress }: Receiving,
-  unreadable: readonly string[],
+  { reason }: Unverified,
+  { usable, unreadable }: IngressSecrets,
 ): WaybillError {
   const { tenantId, subscriptionId } = ingress;
-  deps.log.error({ tenantId, subscriptionId, unreadable }, 'no secret to verify with');
+  const secretIds = usable.map(({ id }) => id);
+  const about = { tenantId, subscriptionId, reason, secretIds, unreadable };
+  deps.log.error(about, 'no secret to verify with');
   return new WaybillError('secret_unavailable');
 }
 

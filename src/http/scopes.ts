@@ -1,6 +1,6 @@
 /** The scopes that tokens may hold, and what each allows. */
 export const SCOPES = {
-  'factory.connections.read': 'Read connectors, subscriptions and deliveries.',
+  'factory.connections.read': 'Read deliveries.',
   'factory.connections.operate': 'Replay deliveries.',
 } as const;
 

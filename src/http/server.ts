@@ -75,9 +75,10 @@ function registerRoutes(app: FastifyInstance, deps: HttpDeps): void {
       done();
     });
   }
-  if (deps.serve.api) {
+  const { api: served } = deps.serve;
+  if (served !== null) {
     app.register((api, _options, done) => {
-      requireTokens(api, deps.tokens);
+      requireTokens(api, served.tokens);
       api.addHook('onSend', (_request, reply, _payload, ready) => {
         void reply.header('cache-control', 'no-store');
         ready();

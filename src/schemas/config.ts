@@ -38,7 +38,8 @@ const Environment = z.object({
 
   WAYBILL_TASK_QUEUE_PREFIX: z.string().default(''),
   WAYBILL_HEARTBEAT_TIMEOUT: Duration.default(10_000),
-  WAYBILL_HELD_POLL: Duration.default(60_000),
+  // Shorter than the five minutes after which a loop looks after a held delivery.
+  WAYBILL_HELD_POLL: Duration.pipe(z.number().max(240_000, 'must be at most 4m')).default(60_000),
   WAYBILL_FAILED_WAIT: Duration.default(7 * 86_400_000),
   WAYBILL_SHUTDOWN_GRACE: Duration.default(20_000),
   WAYBILL_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),

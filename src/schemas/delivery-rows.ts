@@ -100,6 +100,8 @@ export const IngestAnswer = z.discriminatedUnion('outcome', [
 ]);
 export type IngestAnswer = z.infer<typeof IngestAnswer>;
 
+export const ForgottenCounts = z.object({ rejectedPayloads: z.number(), dedupKeys: z.number() });
+
 export const UnattendedDelivery = z.object({
   tenant_id: z.string(),
   delivery_id: z.string(),

@@ -21,8 +21,8 @@ export type RetryProfile = z.infer<typeof RetryProfile>;
 
 /**
  * As written: `{attempts: 5, backoff: exponential, base: 30s}` or
- * `{attempts: 4, backoff: [1s, 5s, 30s]}`, with optional `max`, `jitter`, `totalSpan`,
- * `retryAfterCap`.
+ * `{attempts: 4, backoff: [1s, 5s, 30s]}`, with optional `jitter`, `totalSpan`, `retryAfterCap`,
+ * and for exponential backoff `max`.
  */
 export const WrittenRetryProfile = z
   .strictObject({
@@ -37,6 +37,10 @@ export const WrittenRetryProfile = z
   .refine((written) => written.backoff === 'exponential' || written.base === undefined, {
     path: ['base'],
     error: 'a list of delays takes no base',
+  })
+  .refine((written) => written.backoff === 'exponential' || written.max === undefined, {
+    path: ['max'],
+    error: 'a list of delays takes no max',
   })
   .refine((written) => written.backoff !== 'exponential' || written.base !== undefined, {
     path: ['base'],

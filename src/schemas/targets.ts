@@ -10,7 +10,7 @@ export type SuccessCheck = z.infer<typeof SuccessCheck>;
 
 export const HttpTarget = z.strictObject({
   url: z.url({ protocol: /^https?$/ }),
-  /** From the first byte sent to the last byte read that is kept. */
+  /** From connecting, the address looked up included, to the last byte read that is kept. */
   timeoutMs: z.int().min(100).max(240_000),
   /** References to signing secrets (Standard Webhooks); the newest first, at most two. */
   secretRefs: z.array(z.string()).max(2),

@@ -16,9 +16,10 @@ export interface SecretProvider {
   resolve(ref: string): Promise<ResolvedSecret>;
 }
 
-export type SecretFault = 'malformed' | 'not_supported' | 'not_found' | 'unreadable' | 'empty';
+export type SecretFault =
+  'malformed' | 'not_supported' | 'not_found' | 'unreadable' | 'empty' | 'no_key';
 
-/** Why a secret could not be read. Names the reference, never the value. */
+/** Why a secret could not be read or used. Names the reference, never the value. */
 export class SecretError extends Error {
   override readonly name = 'SecretError';
   readonly fault: SecretFault;

@@ -11,7 +11,8 @@ import type { AttemptAnswer, DeliveryRef } from '../domain/delivery-activities';
 import { parseRetryAfter } from '../domain/retry';
 import { point } from '../points';
 import type { DeliveryFacts, OpenAttemptAnswer, OpenedAttempt } from '../schemas/delivery-rows';
-import type { SecretProvider } from '../secrets/provider';
+import { SecretError, type SecretProvider } from '../secrets/provider';
+import { decodeKey } from '../signing/webhooks/encodings';
 import { dispatchHeaders } from '../targets/dispatch-request';
 import type { TargetReport } from '../targets/http-target';
 import type { AttemptResult, ClosableAttempt } from './attempt-closing';
@@ -75,7 +76,7 @@ async function callAndClose(
   const clock = databaseClock(opened.info);
   const attempt: ClosableAttempt = { ref, attempt: opened.info.attempt, info: opened.info, clock };
   const headers = await signedHeaders(services.secrets, ref, opened, clock());
-  if (headers === null) return closeWithVerdict(services, attempt, NO_SECRET);
+  if (headers instanceof SecretError) return closeWithVerdict(services, attempt, unsigned(headers));
   const startedAtMs = clock();
   const started = performance.now();
   const report = await services.call({
@@ -101,15 +102,17 @@ async function callAndClose(
   });
 }
 
-const NO_SECRET: AttemptResult = {
-  verdict: {
-    outcome: 'not_sent',
-    reason: 'secret_unavailable',
-    mayRetry: true,
-    pausesSubscription: false,
-  },
-  detail: 'a signing secret of the target cannot be resolved, or is no whsec_ key',
-};
+function unsigned({ message }: SecretError): AttemptResult {
+  return {
+    verdict: {
+      outcome: 'not_sent',
+      reason: 'secret_unavailable',
+      mayRetry: true,
+      pausesSubscription: false,
+    },
+    detail: `nothing was sent unsigned: ${message}`,
+  };
+}
 
 /** An open attempt of somebody else: left alone until its deadline, unless its owner is known dead. */
 async function abandonOrWait(
@@ -202,19 +205,25 @@ function statusOf(report: TargetReport): number | null {
   return report.answer.kind === 'answered' ? report.answer.status : null;
 }
 
-/** The call's headers; null when a secret is missing or cannot sign: nothing is sent unsigned. */
+/** The call's headers, or what keeps a secret from signing it. */
 async function signedHeaders(
   provider: SecretProvider,
   ref: DeliveryRef,
   opened: OpenedAttempt,
   sentAtMs: number,
-): Promise<Record<string, string> | null> {
+): Promise<Record<string, string> | SecretError> {
   try {
     const refs = opened.info.target.secretRefs;
-    const resolved = await Promise.all(refs.map((secretRef) => provider.resolve(secretRef)));
-    const secrets = resolved.map((secret) => secret.value.reveal());
+    const secrets = await Promise.all(refs.map((secretRef) => signingSecret(provider, secretRef)));
     return dispatchHeaders({ deliveryId: ref.deliveryId, opened, secrets, sentAtMs });
-  } catch {
-    return null;
+  } catch (error) {
+    if (error instanceof SecretError) return error;
+    throw error;
   }
+}
+
+async function signingSecret(provider: SecretProvider, secretRef: string): Promise<string> {
+  const secret = (await provider.resolve(secretRef)).value.reveal();
+  if (decodeKey('whsec', secret) !== null) return secret;
+  throw new SecretError('no_key', `secret ${secretRef} is no whsec_ key`);
 }

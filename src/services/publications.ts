@@ -4,6 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database, Run } from '../db/database';
+import { readCatalogHead } from '../db/catalog';
 import { lockPublication, writePublication } from '../db/publications';
 import { WaybillError } from '../domain/errors';
 import type { Fleet } from '../schemas/fleet';
@@ -42,8 +43,14 @@ export async function publishFleet(
   fleet: Fleet,
   actor: string,
 ): Promise<PublishedFleet> {
-  const draft = await control.transaction((run) => compare(run, fleet));
-  if (draft.changes.length === 0) return unchanged(draft.revision);
+  // Mistakes are found, and a fleet that is there already is told so, before anybody has to wait.
+  const known = await control.transaction(async (run) => {
+    const { revision, changes } = await compare(run, fleet);
+    // The same revision before and after: nobody published between the reads of the comparison.
+    const still = (await readCatalogHead(run)).revision;
+    return changes.length === 0 && still === revision ? revision : null;
+  });
+  if (known !== null) return unchanged(known);
   return patiently(() =>
     control.transaction(async (run) => {
       await lockPublication(run, LOCK_TIMEOUT_MS);

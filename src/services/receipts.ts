@@ -52,7 +52,7 @@ export function commonData(ref: DeliveryRef, facts: DeliveryFacts): ReceiptCommo
   return {
     deliveryId: ref.deliveryId,
     direction: facts.direction,
-    connector: facts.connectorId,
+    connectorId: facts.connectorId,
     subscriptionId: facts.subscriptionId,
     payloadSha256: facts.payloadSha256,
     payloadBytes: facts.payloadBytes,

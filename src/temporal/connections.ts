@@ -56,9 +56,11 @@ export async function workerConnection(
       return await NativeConnection.connect({ ...connectionOptions, address });
     } catch (error) {
       if (performance.now() - started > patienceMs) {
-        throw new WaybillError('temporal_unreachable', `no Temporal server at ${address}`, {
-          cause: error,
-        });
+        throw new WaybillError(
+          'temporal_unreachable',
+          `no Temporal server at ${address}; see TEMPORAL_ADDRESS`,
+          { cause: error },
+        );
       }
       onWait(error);
       await delay(backoffMs(attempt, 200, 5_000));

@@ -21,6 +21,7 @@ import { importSigningKey, publicKeySet } from '../signing/keys';
 import type { Telemetry } from '../telemetry/telemetry';
 import { createTelemetry } from '../telemetry/telemetry';
 import { temporalClient, temporalSettings } from '../temporal/connections';
+import { Closers } from './closers';
 import { openDatabase } from './databases';
 import { DeliveryStarts } from './delivery-starts';
 import { deliveryWorkflows } from './delivery-workflows';
@@ -40,7 +41,7 @@ export interface RunningApi {
 }
 
 /**
- * Starts it; resolves once it listens.
+ * Starts it; resolves once it listens. A start that fails leaves nothing open.
  * @throws WaybillError `dev_key_outside_loopback`, `port_in_use`, `config_invalid`, and those of
  *   `checkDatabase`
  */
@@ -49,48 +50,51 @@ export async function startApi(
   options: ApiOptions,
   log: Logger,
 ): Promise<RunningApi> {
-  const tokens = await tokenVerifier(config);
-  const data = openDatabase(config, 'waybill_data', log);
-  const temporal = temporalClient();
-  const close = async (): Promise<void> => {
-    await Promise.allSettled([temporal.close(), data.close()]);
-  };
+  const closers = new Closers();
   try {
-    await checkDatabase(data, 'waybill_data');
-    const telemetry = createTelemetry({ service: 'waybill-api' });
-    const { client } = temporal;
-    const server = createServer(
-      await httpDeps({ config, options, log, data, tokens, client, telemetry }),
-    );
-    const metrics = await serveMetrics(config, log, telemetry);
-    const url = await listen(server, config);
+    const url = await start({ config, options, log }, closers);
     log.info({ url, serve: options.serve }, 'api started');
-    return {
-      url,
-      stop: async () => {
-        await server.close();
-        await metrics?.close();
-        await close();
-      },
-    };
+    return { url, stop: () => closers.close() };
   } catch (error) {
-    await close();
+    await Promise.allSettled([closers.close()]);
     throw error;
   }
 }
 
-interface Parts {
+interface Wanted {
   readonly config: Config;
   readonly options: ApiOptions;
   readonly log: Logger;
+}
+
+/** Answers where it listens. */
+async function start(wanted: Wanted, closers: Closers): Promise<string> {
+  const { config, options, log } = wanted;
+  // Nobody asks an ingress for a token.
+  const tokens = options.serve.api ? await tokenVerifier(config) : null;
+  const data = openDatabase(config, 'waybill_data', log);
+  closers.add(() => data.close());
+  await checkDatabase(data, 'waybill_data');
+  const temporal = temporalClient();
+  closers.add(() => temporal.close());
+  const telemetry = createTelemetry({ service: 'waybill-api' });
+  const { client } = temporal;
+  const server = createServer(await httpDeps({ ...wanted, data, tokens, client, telemetry }));
+  const metrics = await serveMetrics(config, log, telemetry);
+  closers.add(() => metrics?.close());
+  closers.add(() => server.close());
+  return await listen(server, config);
+}
+
+interface Parts extends Wanted {
   readonly data: Database;
-  readonly tokens: TokenVerifier;
+  readonly tokens: TokenVerifier | null;
   readonly client: ReturnType<typeof temporalClient>['client'];
   readonly telemetry: Telemetry;
 }
 
 async function httpDeps(parts: Parts): Promise<HttpDeps> {
-  const { config, log, data, telemetry } = parts;
+  const { config, log, data, tokens, telemetry } = parts;
   const secrets = processSecrets(config);
   const keyText = await loadSigningKeyText(config, secrets);
   const signingKey = await importSigningKey(keyText);
@@ -101,11 +105,10 @@ async function httpDeps(parts: Parts): Promise<HttpDeps> {
     log,
     starter: new DeliveryStarts(deliveryWorkflows(config, parts.client), data, log),
     replay: (ref, who) => decideReplay(replays, ref, who),
-    tokens: parts.tokens,
     publicKeys: publicKeySet([signingKey]),
     temporalUi: config.http.temporalUi,
     namespace: temporalSettings().namespace,
-    serve: parts.options.serve,
+    serve: { ingress: parts.options.serve.ingress, api: tokens === null ? null : { tokens } },
     publicBaseUrl: config.http.publicUrl,
     trustedProxies: config.http.trustedProxies,
     ready: () => readiness(data),

@@ -7,12 +7,13 @@ import type { Logger } from 'pino';
 import type { Database } from '../db/database';
 import { readDeliveryFacts } from '../db/deliveries';
 import type { DeliveryRef } from '../domain/delivery-activities';
+import type { DeliveryStarter } from '../http/deps';
 import type { DeliveryAbout, DeliveryWorkflows } from '../temporal/delivery-starter';
 
 /** Starts under way at once; what comes on top is left to the loop. */
 const MAX_PENDING = 200;
 
-export class DeliveryStarts {
+export class DeliveryStarts implements DeliveryStarter {
   readonly #workflows: DeliveryWorkflows;
   readonly #data: Database;
   readonly #log: Logger;
@@ -37,13 +38,15 @@ export class DeliveryStarts {
       });
   }
 
-  async nudge(ref: DeliveryRef): Promise<void> {
-    try {
-      const facts = await readDeliveryFacts(this.#data, ref);
-      if (facts !== null) await this.#workflows.nudge(ref, facts);
-    } catch (error) {
+  nudge(ref: DeliveryRef): void {
+    this.#nudge(ref).catch((error: unknown) => {
       this.#missed(ref, error);
-    }
+    });
+  }
+
+  async #nudge(ref: DeliveryRef): Promise<void> {
+    const facts = await readDeliveryFacts(this.#data, ref);
+    if (facts !== null) await this.#workflows.nudge(ref, facts);
   }
 
   #missed(ref: DeliveryRef, error: unknown): void {

@@ -12,23 +12,15 @@ import { generateKeyText, importSigningKey } from '../signing/keys';
 /**
  * The private JWK of the configured key, or for one machine a key of its own under the home folder,
  * made on first use and readable by its owner alone.
- * @throws WaybillError `config_invalid` when the configured key cannot be read or is none
+ * @throws WaybillError `config_invalid` when the key cannot be read or is none; it names the setting
+ *   that leads to it
  */
 export async function loadSigningKeyText(config: Config, secrets: SecretProvider): Promise<string> {
-  try {
-    const text =
-      config.signingKeyRef === null
-        ? await ownKey(keyFolder(config), 'receipts.jwk')
-        : (await secrets.resolve(config.signingKeyRef)).value.reveal();
-    await importSigningKey(text);
-    return text;
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : 'unreadable';
-    throw new WaybillError('config_invalid', `WAYBILL_SIGNING_KEY: ${reason}`, {
-      field: 'WAYBILL_SIGNING_KEY',
-      cause: error,
-    });
-  }
+  const { signingKeyRef } = config;
+  if (signingKeyRef === null) return await ownKey(config, 'receipts.jwk');
+  return await keyOf({ setting: 'WAYBILL_SIGNING_KEY' }, async () => {
+    return (await secrets.resolve(signingKeyRef)).value.reveal();
+  });
 }
 
 /** The key itself; see `loadSigningKeyText`. */
@@ -36,20 +28,47 @@ export async function loadSigningKey(config: Config, secrets: SecretProvider): P
   return await importSigningKey(await loadSigningKeyText(config, secrets));
 }
 
-/** The private JWK of the development tokens, made on first use. */
+/**
+ * The private JWK of the development tokens, made on first use.
+ * @throws WaybillError `config_invalid` when the home folder does not serve
+ */
 export async function developmentKeyText(config: Config): Promise<string> {
-  return await ownKey(keyFolder(config), 'development-tokens.jwk');
+  return await ownKey(config, 'development-tokens.jwk');
 }
 
-function keyFolder(config: Config): string {
-  return path.join(config.home, 'keys');
+function ownKey({ home }: Config, name: string): Promise<string> {
+  const folder = path.join(home, 'keys');
+  const origin = { setting: 'WAYBILL_HOME', file: path.join(folder, name) };
+  return keyOf(origin, () => keyFile(folder, name));
+}
+
+/** Where a key comes from. A reference is not quoted: somebody may have put the key itself there. */
+interface KeyOrigin {
+  readonly setting: string;
+  readonly file?: string;
+}
+
+/** Reads a key and looks whether it is one; a failure blames its origin. */
+async function keyOf({ setting, file }: KeyOrigin, read: () => Promise<string>): Promise<string> {
+  try {
+    const text = await read();
+    await importSigningKey(text);
+    return text;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : 'unreadable';
+    const where = file === undefined ? '' : `${file}: `;
+    throw new WaybillError('config_invalid', `${setting}: ${where}${reason}`, {
+      field: setting,
+      cause: error,
+    });
+  }
 }
 
 /**
  * Reads a private key file, made on first use. Two processes that make it at once agree on one: the
  * file appears whole or not at all.
  */
-async function ownKey(folder: string, name: string): Promise<string> {
+async function keyFile(folder: string, name: string): Promise<string> {
   const file = path.join(folder, name);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   if (!existsSync(file)) {

@@ -16,6 +16,7 @@ import { registerSearchAttributes } from '../temporal/search-attributes';
 import type { Telemetry } from '../telemetry/telemetry';
 import { createTelemetry } from '../telemetry/telemetry';
 import { WORKFLOW_BUNDLE } from './bundle-workflows';
+import { Closers } from './closers';
 import { openDatabase } from './databases';
 import { deliveryWorkflows, taskQueue } from './delivery-workflows';
 import { attendRound } from './loops/attend';
@@ -23,16 +24,12 @@ import { runLoop } from './loops/loop';
 import { reportFigures } from './loops/report-figures';
 import { processSecrets } from './secrets';
 import { loadSigningKey } from './signing-keys';
+import { CONNECTIONS_PER_TARGET, workerSettings } from './worker-settings';
 
 const ATTEND_INTERVAL_MS = 500;
 const UPKEEP_INTERVAL_MS = 60_000;
 const UPKEEP_BATCH = 500;
 const TEMPORAL_PATIENCE_MS = 10 * 60_000;
-/** About 20 kB each: bounded well below what a small machine has. */
-const CACHED_WORKFLOWS = 500;
-const STICKY_TIMEOUT_MS = 2_000;
-const CONCURRENT_ATTEMPTS = 100;
-const CONNECTIONS_PER_TARGET = 64;
 
 export interface RunningWorker {
   /** Whether it polls for work: what readiness means for a worker. */
@@ -45,14 +42,28 @@ export interface RunningWorker {
   stop(): void;
 }
 
-/** Starts it; resolves once it polls. */
+/** Starts it; resolves once it polls. A start that fails leaves nothing open. */
 export async function startWorker(config: Config, log: Logger): Promise<RunningWorker> {
+  const closers = new Closers();
+  try {
+    return await start(config, log, closers);
+  } catch (error) {
+    await Promise.allSettled([closers.close()]);
+    throw error;
+  }
+}
+
+async function start(config: Config, log: Logger, closers: Closers): Promise<RunningWorker> {
   const data = openDatabase(config, 'waybill_data', log);
+  closers.add(() => data.close());
   const operations = openDatabase(config, 'waybill_operations', log);
+  closers.add(() => operations.close());
   await checkDatabase(data, 'waybill_data');
   await checkDatabase(operations, 'waybill_operations');
   const temporal = temporalClient();
+  closers.add(() => temporal.close());
   const targets = httpTargets({ connectionsPerOrigin: CONNECTIONS_PER_TARGET });
+  closers.add(() => targets.close());
   const secrets = processSecrets(config);
   const telemetry = createTelemetry({ service: 'waybill-worker' });
   const services: AttemptServices = {
@@ -66,6 +77,7 @@ export async function startWorker(config: Config, log: Logger): Promise<RunningW
   const connection = await workerConnection(TEMPORAL_PATIENCE_MS, () => {
     log.warn({ address: temporalSettings().address }, 'waiting for the Temporal server');
   });
+  closers.add(() => connection.close());
   await registerSearchAttributes(temporal.connection, temporalSettings().namespace);
   const worker = await createWorker(config, connection, services);
   const stopping = new AbortController();
@@ -83,10 +95,7 @@ export async function startWorker(config: Config, log: Logger): Promise<RunningW
       stopping.abort();
       await loops;
     })
-    .finally(async () => {
-      await Promise.allSettled([connection.close(), temporal.close(), targets.close()]);
-      await Promise.allSettled([data.close(), operations.close()]);
-    });
+    .finally(() => Promise.allSettled([closers.close()]));
   log.info({ taskQueue: taskQueue(config) }, 'worker started');
   return {
     polling: () => worker.getState() === 'RUNNING',
@@ -110,13 +119,7 @@ function createWorker(
     taskQueue: taskQueue(config),
     workflowBundle: { codePath: WORKFLOW_BUNDLE },
     activities: deliveryActivities(services),
-    maxCachedWorkflows: CACHED_WORKFLOWS,
-    // After a worker's death its workflows go on elsewhere this soon; histories are short to replay.
-    stickyQueueScheduleToStartTimeout: STICKY_TIMEOUT_MS,
-    maxConcurrentActivityTaskExecutions: CONCURRENT_ATTEMPTS,
-    // A running attempt finishes, or is closed as lost, inside the grace time.
-    shutdownGraceTime: config.temporal.shutdownGraceMs,
-    shutdownForceTime: config.temporal.shutdownGraceMs + 10_000,
+    ...workerSettings(config),
   });
 }
 
@@ -144,10 +147,7 @@ async function startLoops(context: LoopContext): Promise<void> {
     runLoop({
       name: 'forget-expired',
       intervalMs: UPKEEP_INTERVAL_MS,
-      round: async () => {
-        await forgetExpired(operations, UPKEEP_BATCH);
-        return false;
-      },
+      round: () => forgetExpired(operations, UPKEEP_BATCH),
       signal,
       log,
     }),

@@ -50,7 +50,7 @@ async function answers(port: string, where: string, status: number): Promise<voi
 
 test('a worker is ready once it polls, and ends in order when it is asked to', async () => {
   const env = await environment();
-  const worker = startWaybill(['worker', '--queues', 'deliveries'], env);
+  const worker = startWaybill(['worker'], env);
   const end = finished(worker);
   await answers(env.WAYBILL_HEALTH_PORT, '/ready', 200);
   expect(await statusOf(env.WAYBILL_HEALTH_PORT, '/health')).toBe(200);

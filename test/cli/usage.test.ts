@@ -52,7 +52,6 @@ test.each([
   ['a state that there is not', ['deliveries', 'list', '--state', 'failed'], 'Failed'],
   ['a time that is none', ['deliveries', 'list', '--since', 'soon'], '15m, 2h or 7d'],
   ['a part that there is not', ['api', '--serve', 'grpc'], 'api and ingress'],
-  ['a queue that there is not', ['worker', '--queues', 'actions'], 'deliveries'],
   ['a story of another fleet', ['up', '--story', '--fleet', 'x.yaml'], '--story'],
 ])('%s is one line that says what to do instead', async (_what, args, remedy) => {
   const ended = await waybill(args);
@@ -75,6 +74,20 @@ const WRONG: readonly Wrong[] = [
     ...{ what: 'a development key for everybody', args: ['api'] },
     ...{ names: 'WAYBILL_TOKEN_JWKS_URL', code: 'dev_key_outside_loopback' },
     env: { WAYBILL_HOST: '0.0.0.0', DATABASE_URL: 'postgres://127.0.0.1:1/db' },
+  },
+  {
+    // Nobody asks an ingress for a token: what it still needs is the next thing.
+    ...{ what: 'no database for an ingress alone', args: ['api', '--serve', 'ingress'] },
+    ...{ names: '127.0.0.1:1/db', code: 'storage_unavailable' },
+    env: { WAYBILL_HOST: '0.0.0.0', DATABASE_URL: 'postgres://127.0.0.1:1/db' },
+  },
+  {
+    ...{ what: "no database behind a role's own login", args: ['api'] },
+    ...{ names: 'see WAYBILL_DATA_DATABASE_URL', code: 'storage_unavailable' },
+    env: {
+      DATABASE_URL: 'postgres://127.0.0.1:1/admin',
+      WAYBILL_DATA_DATABASE_URL: 'postgres://127.0.0.1:1/own',
+    },
   },
   { what: 'no database', args: ['migrate'], names: 'DATABASE_URL', code: 'config_invalid' },
   { what: 'no database', args: ['api'], names: 'DATABASE_URL', code: 'config_invalid' },

@@ -120,35 +120,6 @@ describe('opening', () => {
     });
   });
 
-  test('a paused subscription holds it, still received, until it is resumed', async () => {
-    const ref = await receive(db, acme);
-    await during(
-      `update waybill.subscriptions set state = 'paused', pause_reason = 'target_gone'`,
-      `update waybill.subscriptions set state = 'active', pause_reason = null`,
-      async () => {
-        const held = { answer: 'held', info: { heldBy: 'target_gone' } };
-        expect(await openAs(ref)).toMatchObject(held);
-        const first = await storedDelivery(db, ref);
-        expect(first).toMatchObject({ state: 'Verified', reason: 'held' });
-        expect(await openAs(ref)).toMatchObject(held);
-        expect((await storedDelivery(db, ref)).waiting_since).toEqual(first.waiting_since);
-      },
-    );
-    expect(await openAs(ref)).toMatchObject({ answer: 'opened' });
-    expect(await topicsOf(ref)).toEqual(['delivery-received']);
-  });
-
-  test.each([
-    [`instances set status = 'disabled'`, `instances set status = 'enabled'`, 'instance_disabled'],
-    ['connectors set enabled = false', 'connectors set enabled = true', 'connector_disabled'],
-  ])('after %s it is held, not failed', async (change, back, heldBy) => {
-    const ref = await receive(db, acme);
-    await during(`update waybill.${change}`, `update waybill.${back}`, async () => {
-      expect(await openAs(ref)).toMatchObject({ answer: 'held', info: { heldBy } });
-    });
-    expect(await openAs(ref)).toMatchObject({ answer: 'opened' });
-  });
-
   test('before its time is not due, and says how long it is', async () => {
     const ref = await receive(db, acme);
     await open(db, ref);

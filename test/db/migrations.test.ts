@@ -135,6 +135,22 @@ describe('the check at start', () => {
     });
   });
 
+  test('tells a login without rights from a schema that is not there', async () => {
+    await migrate(url);
+    const stranger = `waybill_stranger_${randomBytes(6).toString('hex')}`;
+    await rows(`create role ${stranger}`);
+    const theirs = new URL(url);
+    theirs.searchParams.set('options', `-c role=${stranger}`);
+    try {
+      await expect(checkAs(null, 'waybill_data', theirs.toString())).rejects.toMatchObject({
+        code: 'role_wrong',
+        message: expect.stringMatching(/waybill_data \(permission denied .*\): give the/) as string,
+      });
+    } finally {
+      await rows(`drop role ${stranger}`);
+    }
+  });
+
   test('start-up options of the URL do not take the role away', async () => {
     await migrate(url);
     const bringing = new URL(url);

@@ -96,9 +96,9 @@ describe('forgetting', () => {
     await db.rows(`update waybill.dedup_keys ${past}`);
     await db.rows(`update waybill.rejected_payloads ${past}`);
     await receive(db, acme);
-    await forgetExpired(db.as('waybill_operations'), 2);
+    expect(await forgetExpired(db.as('waybill_operations'), 2)).toBe(true);
     expect([await count('dedup_keys'), await count('rejected_payloads')]).toEqual([2, 1]);
-    await forgetExpired(db.as('waybill_operations'), 2);
+    expect(await forgetExpired(db.as('waybill_operations'), 2)).toBe(false);
     expect([await count('dedup_keys'), await count('rejected_payloads')]).toEqual([1, 0]);
     expect(await count('artifacts')).toBe(2);
     expect(await count('deliveries')).toBe(7);

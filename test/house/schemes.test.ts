@@ -14,3 +14,8 @@ test.each(files)('%s is named after its vendor and links to the documentation', 
 test.each(files)('%s begins with a line for people', (file) => {
   expect(read(file)).toMatch(/^# \S/);
 });
+
+test('the example of docs/webhook-schemes.md is the shipped scheme of GitHub', () => {
+  const [, shown = ''] = /```yaml\n([\s\S]*?)```/.exec(read('docs/webhook-schemes.md')) ?? [];
+  expect(parse(shown)).toEqual(parse(read('schemes/github.yaml')));
+});

@@ -2,9 +2,14 @@
  * One delivery's history, its replay, and who may see or do that. Real: socket, server, Postgres,
  * row security, receipts, the decision of a replay. Doubled: the nudge of the workflow.
  */
+import { Client, Connection } from '@temporalio/client';
+import pino from 'pino';
 import type { DeliveryHistory, ReplayAccepted } from '../../src/schemas/api-deliveries';
 import { verifyReceiptChain } from '../../src/signing/receipts/verify-chain';
+import { DeliveryWorkflows } from '../../src/temporal/delivery-starter';
+import { DeliveryStarts } from '../../src/workers/delivery-starts';
 import { insertCatalog, type CatalogFixture } from '../support/catalog-fixture';
+import { until } from '../support/until';
 import { Harness, OPERATE, problem, READ } from './harness';
 
 const NOBODYS = '0198c1f0-0000-7000-8000-000000000000';
@@ -191,22 +196,26 @@ describe('a delivery', () => {
     expect((await show(id)).state).toBe('Failed');
   });
 
-  it('is replayed also when the nudge fails', async () => {
-    const app = await h.alsoServe({
-      starter: {
-        start: () => undefined,
-        nudge: () => Promise.reject(new Error('Temporal is away')),
-      },
-    });
+  it('is replayed also while Temporal is away', async () => {
+    const nowhere = Connection.lazy({ address: '127.0.0.1:1', connectTimeout: '200 ms' });
+    const timing = { failedWaitMs: 1_000, heldPollMs: 1_000, heartbeatMs: 1_000 };
+    const workflows = new DeliveryWorkflows(new Client({ connection: nowhere }), 'none', timing);
+    const said: string[] = [];
+    const log = pino({ level: 'warn' }, { write: (line) => void said.push(line) });
+    const starter = new DeliveryStarts(workflows, h.db.as('waybill_data'), log);
+    const app = await h.alsoServe({ starter });
     try {
       const answer = await h.call(`/factory/deliveries/${await failed()}/replay`, {
         base: app.base,
         json: { reason: 'r' },
       });
       expect(answer).toMatchObject({ status: 202, body: { outcome: 'replayed' } });
-      expect(h.log.join('\n')).toContain('Temporal is away');
+      await until('the log says so', () =>
+        Promise.resolve(said.find((line) => line.includes('Temporal was not reached'))),
+      );
     } finally {
       await app.close();
+      await nowhere.close();
     }
   });
 });

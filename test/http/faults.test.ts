@@ -103,6 +103,7 @@ describe('a fault of our own', () => {
       const path = '/factory/deliveries/0198c1f0-0000-7000-8000-000000000000/replay';
       const answer = await h.call(path, { json: { reason: 'why not' } });
       expect(problem(answer)).toMatchObject({ status: 500, code: 'internal' });
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
       expect(JSON.stringify(answer.body)).not.toContain('inside of it');
       expect(h.log.join('\n')).toContain('the inside of it');
     } finally {

@@ -119,17 +119,13 @@ export class Harness {
       secrets: cachedSecrets(envSecrets(this.env), { ttlMs: 0, nowMs: () => 0 }),
       starter: {
         start: (ref) => void this.started.push(ref.deliveryId),
-        nudge: (ref) => {
-          this.nudged.push(ref.deliveryId);
-          return Promise.resolve();
-        },
+        nudge: (ref) => void this.nudged.push(ref.deliveryId),
       },
       replay: (ref, who) => decideReplay({ data, signingKey: this.key }, ref, who),
-      tokens: developmentTokens(this.key.publicJwk),
       publicKeys: { keys: publicKeySet([this.key]).keys.map((key) => ({ ...key })) },
       temporalUi: 'http://127.0.0.1:8233',
       namespace: 'default',
-      serve: { api: true, ingress: true },
+      serve: { api: { tokens: developmentTokens(this.key.publicJwk) }, ingress: true },
       publicBaseUrl: 'https://hooks.example.test',
       trustedProxies: [],
       // Tests change the catalog and look at once.

@@ -103,11 +103,12 @@ describe('a request whose signed time is outside the tolerance', () => {
   const nowS = () => Math.floor(Date.now() / 1000);
 
   it.each([
-    ['too old', -400],
-    ['too far ahead', 120],
-  ])('is answered 401 and recorded when it is %s', async (_what, offsetS) => {
+    ['too old', -400, /^It was signed 4\d{5} ms before receipt\.$/],
+    ['too far ahead', 120, /^It was signed 1[12]\d{4} ms after receipt\.$/],
+  ])('is answered 401 and recorded when it is %s', async (_what, offsetS, detail) => {
     const answer = await post(nowS() + offsetS, 'evt_1');
     expect(problem(answer)).toMatchObject({ status: 401, code: 'signature_stale' });
+    expect(problem(answer).detail).toMatch(detail);
     expect((await h.stored()).at(-1)).toMatchObject({
       state: 'Rejected',
       reason: 'signature_stale',
@@ -138,6 +139,12 @@ describe("an ingress's secrets", () => {
     });
   });
   afterEach(() => h.stop());
+
+  /** What the log was told of secrets that did not serve. */
+  const logged = () =>
+    h.log
+      .map((line): unknown => JSON.parse(line))
+      .find((entry) => JSON.stringify(entry).includes('no secret to verify'));
 
   const windows = (old: string, fresh: string) =>
     h.db.rows(
@@ -171,6 +178,25 @@ describe("an ingress's secrets", () => {
     expect(answer.headers.get('retry-after')).not.toBeNull();
     expect(await h.stored()).toEqual([]);
     expect(JSON.stringify(answer.body)).not.toContain('env:');
+    expect(h.log.at(-1)).not.toContain('new secret');
+    expect(logged()).toMatchObject({ secretIds: [], unreadable: ['env:OLD', 'env:NEW'] });
+  });
+
+  it('that are no keys of the scheme are named to the log by their ids', async () => {
+    const keyed = await insertCatalog(h.db, {
+      ...{ scheme: 'standard-webhooks', tenant: 'keyed' },
+      secrets: [{ id: 'current', ref: 'env:NOT_A_KEY' }],
+    });
+    Object.assign(h.env, { NOT_A_KEY: 'not base64!' });
+    const answer = await h.post(keyed.ingressRef, '{}', {
+      headers: {
+        ...{ 'webhook-id': 'msg_1', 'webhook-timestamp': String(Math.floor(Date.now() / 1000)) },
+        'webhook-signature': `v1,${Buffer.alloc(32).toString('base64')}`,
+      },
+    });
+    expect(problem(answer).code).toBe('secret_unavailable');
+    expect(logged()).toMatchObject({ reason: 'unusable_secret', secretIds: ['current'] });
+    expect(h.log.join('')).not.toContain('not base64!');
   });
 
   it('may match while another cannot be read; a mismatch is then not held against the sender', async () => {

@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorCatalogue } from '../../src/domain/errors';
+import { developmentTokens } from '../../src/http/tokens/development';
 import { insertCatalog, type CatalogFixture } from '../support/catalog-fixture';
 import { Harness, problem } from './harness';
 
@@ -68,8 +69,11 @@ describe('the server', () => {
   it.each([
     [{ api: true, ingress: false }, 404, 200],
     [{ api: false, ingress: true }, 202, 404],
-  ])('serves only what it is told to: %j', async (serve, ingressStatus, apiStatus) => {
-    const app = await h.alsoServe({ serve });
+  ])('serves only what it is told to: %j', async (wanted, ingressStatus, apiStatus) => {
+    const tokens = developmentTokens(h.key.publicJwk);
+    const app = await h.alsoServe({
+      serve: { ingress: wanted.ingress, api: wanted.api ? { tokens } : null },
+    });
     const { base } = app;
     try {
       expect((await h.post(hook.ingressRef, '{}', { base })).status).toBe(ingressStatus);

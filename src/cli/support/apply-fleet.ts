@@ -6,7 +6,7 @@ import { readFleet } from '../../schemas/fleet';
 import { FleetInvalid } from '../../schemas/fleet/mistakes';
 import { loadShippedSchemes } from '../../schemas/shipped-schemes';
 import { publishFleet, type PublishedFleet } from '../../services/publications';
-import { openDatabase } from '../../workers/databases';
+import { databaseSetting, openDatabase } from '../../workers/databases';
 import { operatorName, quietLog, surroundings } from './environment';
 import { changesTable } from './fleet-changes';
 import { printJson, printLine } from './output';
@@ -22,8 +22,8 @@ export async function applyFleet({ file, json }: ApplyOptions): Promise<void> {
   const { config } = surroundings();
   const control = openDatabase(config, 'waybill_control', quietLog());
   try {
-    const { controlUrl, adminUrl } = config.database;
-    const published = await namingDatabase(controlUrl ?? adminUrl, async () => {
+    const setting = databaseSetting(config, 'waybill_control');
+    const published = await namingDatabase(setting, async () => {
       await checkDatabase(control, 'waybill_control');
       return await publishFleet(control, fleet, operatorName());
     });

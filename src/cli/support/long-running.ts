@@ -1,4 +1,4 @@
-/** What `waybill api` and `waybill worker` share: a log, and an end when somebody asks for it. */
+/** What `waybill api` and `waybill worker` share: an end when somebody asks for it. */
 import { aborted, endRequested } from './signals';
 
 interface Running {

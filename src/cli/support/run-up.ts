@@ -23,7 +23,8 @@ export async function runUp(options: UpOptions): Promise<void> {
   // Known before anything is fetched or started.
   const payloads = options.story ? await loadPayloads() : null;
   const fleetFile = options.fleet === undefined ? EXAMPLE_FLEET : path.resolve(options.fleet);
-  const running = await namingDatabase(process.env['DATABASE_URL'] ?? null, () =>
+  const given = { url: process.env['DATABASE_URL'] ?? null, variable: 'DATABASE_URL' };
+  const running = await namingDatabase(given, () =>
     bringUp({ environment: process.env, ...{ fleetFile, runSteps, signal } }),
   ).catch((error: unknown) => {
     throw signal.aborted ? interrupted() : error;

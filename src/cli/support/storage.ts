@@ -1,15 +1,14 @@
 /** Which Postgres does not answer: a command's one line should say what to look at. */
 import { WaybillError } from '../../domain/errors';
+import type { DatabaseSetting } from '../../workers/databases';
 
 /**
  * Runs the work; where Postgres cannot be reached, the failure names it.
- * @param url the database that is meant; null where nothing is configured
- * @param variable the setting that names it
+ * @param setting the database that is meant
  */
 export async function namingDatabase<Result>(
-  url: string | null,
+  { url, variable }: DatabaseSetting,
   work: () => Promise<Result>,
-  variable = 'DATABASE_URL',
 ): Promise<Result> {
   try {
     return await work();

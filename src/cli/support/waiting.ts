@@ -1,4 +1,5 @@
 /** One sentence on what a delivery waits for, and what to do about it. */
+import { heldSentence } from '../../domain/delivery-details';
 import type { DeliveryHistory } from '../../schemas/api-deliveries';
 
 export function waitsFor(delivery: DeliveryHistory): string {
@@ -30,11 +31,9 @@ function liveWait(delivery: DeliveryHistory, nextAttemptAt: string | null, why: 
   if (open !== undefined) {
     return `the target's answer to attempt ${open.attempt}, until ${open.deadlineAt} at the latest`;
   }
+  if (delivery.reason === 'held') return `a release: ${heldSentence(delivery.detail ?? 'paused')}`;
   if (nextAttemptAt !== null) {
     return `its next attempt, due at ${nextAttemptAt}: ${why}. Nothing needs doing`;
-  }
-  if (delivery.reason !== null) {
-    return `a release: ${why}. Mend the cause, then publish its subscription as active`;
   }
   return 'a worker that takes it on; see that `waybill worker` runs and is ready';
 }

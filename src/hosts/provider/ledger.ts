@@ -3,8 +3,8 @@
  * about effects are taken from. Nothing of Waybill or of a host is in it.
  */
 import { randomUUID } from 'node:crypto';
-import Database from 'better-sqlite3';
 import { z } from 'zod';
+import { openSqlite, type SqliteDatabase } from '../sqlite';
 
 export const Effect = z.object({
   id: z.string(),
@@ -70,21 +70,21 @@ const COLUMNS = `id, account, kind, reference, title, created_at_ms as "createdA
        when ends_at_ms > @now then 'running' else 'done' end as status`;
 
 export class Ledger {
-  readonly #db: Database.Database;
+  readonly #db: SqliteDatabase;
   readonly #nowMs: () => number;
 
   /** Opens the file, and makes it where there is none. */
   constructor(file: string, nowMs: () => number = Date.now) {
-    this.#db = new Database(file, { timeout: 5_000 });
+    this.#db = openSqlite(file, { busyTimeoutMs: 5_000 });
     this.#nowMs = nowMs;
-    this.#db.pragma('journal_mode = wal');
-    this.#db.pragma('synchronous = full');
+    this.#db.exec('pragma journal_mode = wal');
+    this.#db.exec('pragma synchronous = full');
     this.#db.exec(SCHEMA);
   }
 
   /** Takes the effect and notes it in the audit log, in one transaction. */
   create(wish: NewEffect): Created {
-    return this.#db.transaction(() => this.#create(wish)).immediate();
+    return this.#db.immediate(() => this.#create(wish));
   }
 
   find(account: string, id: string): Effect | null {
@@ -107,12 +107,10 @@ export class Ledger {
       `update effects set cancelled_at_ms = @now where account = @account and id = @id
        and cancelled_at_ms is null and ends_at_ms > @now`,
     );
-    this.#db
-      .transaction(() => {
-        const { changes } = change.run({ account, id, now: this.#nowMs() });
-        if (changes === 1) this.#note(account, 'cancelled', id);
-      })
-      .immediate();
+    this.#db.immediate(() => {
+      const { changes } = change.run({ account, id, now: this.#nowMs() });
+      if (changes === 1) this.#note(account, 'cancelled', id);
+    });
     return this.find(account, id);
   }
 

@@ -7,7 +7,7 @@ const Count = z.int().nonnegative();
 const common = {
   deliveryId: z.string(),
   direction: z.enum(['inbound', 'outbound']),
-  connector: z.string(),
+  connectorId: z.string(),
   subscriptionId: z.string().nullable(),
   payloadSha256: Sha256,
   payloadBytes: Count,

@@ -1,6 +1,7 @@
 /**
  * Checks a chain of receipts offline, with the public keys alone (docs/architecture, "Receipts"). A
- * chain that was cut at its end is still a chain: only a checkpoint over closed chains shows that.
+ * chain that was cut at its end is still a chain: to show that will need a checkpoint over closed
+ * chains.
  */
 import { compactVerify, createLocalJWKSet, decodeProtectedHeader, errors } from 'jose';
 import type { JSONWebKeySet } from 'jose';

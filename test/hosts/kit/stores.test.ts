@@ -1,5 +1,6 @@
 /** One suite for all host stores: atomic steps, used tokens, forgetting. Doubled: nothing. */
-import { fork } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import path from 'node:path';
 import { begin, fenceOff, finish } from '../../../src/hosts/kit/decisions';
 import type { ActionRef, HostStore, RecordedWork } from '../../../src/hosts/kit/store';
 import { memoryStore } from '../../../src/hosts/kit/stores/memory';
@@ -151,22 +152,19 @@ test('a sqlite store keeps its epoch and records; another file is another epoch'
 test('a second process cannot open a sqlite store that is open', async () => {
   const file = folder.file('locked');
   const store = sqliteStore(file);
-  const script = folder.file('second.cjs');
-  await import('node:fs/promises').then(({ writeFile }) =>
-    writeFile(script, SECOND.replace('SQLITE', JSON.stringify(require.resolve('better-sqlite3')))),
-  );
-  const child = fork(script, [file]);
+  const child = spawn(process.execPath, ['-e', SECOND, DRIVER, file], { stdio: 'ignore' });
   const code = await new Promise((resolve) => child.once('exit', resolve));
   expect(code).toBe(5);
   await store.close();
 });
 
+const DRIVER = path.join(__dirname, '..', '..', '..', 'dist', 'hosts', 'sqlite.js');
 const SECOND = `
-  const Database = require(SQLITE);
+  const [, driver, file] = process.argv;
+  const { isBusy, openSqlite } = require(driver);
   try {
-    const db = new Database(process.argv[2], { timeout: 50 });
-    db.prepare('select * from meta').all();
+    openSqlite(file, { busyTimeoutMs: 50 }).prepare('select * from meta').all();
   } catch (error) {
-    process.exit(error.code === 'SQLITE_BUSY' ? 5 : 6);
+    process.exit(isBusy(error) ? 5 : 6);
   }
 `;

@@ -150,6 +150,11 @@ describe('a mistake names document, line, field and remedy', () => {
       `${SUBSCRIPTION}retry: { attempts: 3, backoff: [1s, soon] }\n`,
       /^7 .* retry\.backoff\[1\]: write a duration such as/,
     ],
+    [
+      'a longest delay beside a list of delays',
+      `${SUBSCRIPTION}retry: { attempts: 3, backoff: [1s, 5s], max: 3s }\n`,
+      /^7 .* retry\.max: a list of delays takes no max$/,
+    ],
   ])('%s', (_name, text, expected) => {
     expect(mistakesOf(text)).toEqual([expect.stringMatching(expected)]);
   });

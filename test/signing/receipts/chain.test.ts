@@ -14,7 +14,7 @@ const sha256 = 'ab'.repeat(32);
 const common = {
   deliveryId: 'd1',
   direction: 'inbound',
-  connector: 'github',
+  connectorId: 'github',
   subscriptionId: 's1',
   payloadSha256: sha256,
   payloadBytes: 12,

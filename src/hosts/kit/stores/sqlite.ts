@@ -3,9 +3,9 @@
  * answered survives a power cut; the exclusive lock keeps a second process out of the same file.
  */
 import { randomUUID } from 'node:crypto';
-import Database from 'better-sqlite3';
 import { z } from 'zod';
 import { FinalOutcomeSchema } from '../../../schemas/host-messages';
+import { openSqlite, type SqliteDatabase, type SqliteStatement } from '../../sqlite';
 import type { ActionRecord, ActionRef, HostStore } from '../store';
 import { settled } from './settled';
 
@@ -77,15 +77,13 @@ export function sqliteStore(file: string, nowMs: () => number = Date.now): HostS
     // The whole of it runs before anything else of this process can: that makes it a promise.
     update: async (ref, token, decide) =>
       await settled(() =>
-        db
-          .transaction(() => {
-            const { jti, expiresAtMs } = token ?? { jti: '', expiresAtMs: 0 };
-            const fresh = token === null || statements.use.run(jti, expiresAtMs).changes === 1;
-            const { record, answer } = decide(readRecord(ref), !fresh);
-            if (record !== null) statements.write.run(columnsOf(ref, record, nowMs()));
-            return answer;
-          })
-          .immediate(),
+        db.immediate(() => {
+          const { jti, expiresAtMs } = token ?? { jti: '', expiresAtMs: 0 };
+          const fresh = token === null || statements.use.run(jti, expiresAtMs).changes === 1;
+          const { record, answer } = decide(readRecord(ref), !fresh);
+          if (record !== null) statements.write.run(columnsOf(ref, record, nowMs()));
+          return answer;
+        }),
       ),
     read: async (ref) => await settled(() => readRecord(ref)),
     lifecycleSequence: async () => await settled(() => Number(readMeta(db, 'sequence') ?? '0')),
@@ -103,17 +101,17 @@ export function sqliteStore(file: string, nowMs: () => number = Date.now): HostS
   };
 }
 
-function open(file: string): Database.Database {
-  const db = new Database(file, { timeout: 5_000 });
-  db.pragma('locking_mode = exclusive');
-  db.pragma('journal_mode = wal');
-  db.pragma('synchronous = full');
+function open(file: string): SqliteDatabase {
+  const db = openSqlite(file, { busyTimeoutMs: 5_000 });
+  db.exec('pragma locking_mode = exclusive');
+  db.exec('pragma journal_mode = wal');
+  db.exec('pragma synchronous = full');
   db.exec(SCHEMA);
   db.prepare('insert or ignore into meta values (?, ?)').run('epoch', randomUUID());
   return db;
 }
 
-function prepare(db: Database.Database): Readonly<Record<StatementName, Database.Statement>> {
+function prepare(db: SqliteDatabase): Readonly<Record<StatementName, SqliteStatement>> {
   return {
     read: db.prepare(
       `select highest_fence, sealed, state, work, outcome from actions
@@ -155,7 +153,7 @@ function columnsOf(
   };
 }
 
-function readMeta(db: Database.Database, name: string): string | null {
+function readMeta(db: SqliteDatabase, name: string): string | null {
   const row = db.prepare('select value from meta where name = ?').get(name);
   return row === undefined ? null : Meta.parse(row).value;
 }

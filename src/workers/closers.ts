@@ -1,4 +1,4 @@
-/** What a run has started, ended in the opposite order. */
+/** What was started, ended in the opposite order: also where a start fails half way. */
 export class Closers {
   readonly #steps: (() => unknown)[] = [];
 

@@ -1,0 +1,93 @@
+/**
+ * SQLite for the host kit and the controlled provider. Node's own where Node has one, since a native
+ * module is built for one Node alone; better-sqlite3 on the Nodes that have none.
+ */
+import { createRequire } from 'node:module';
+import type Database from 'better-sqlite3';
+
+/** Integers up to 2^53 are kept exactly. */
+type SqliteValue = string | number | null;
+/** For `?` one after the other, or once an object with the names after `@`. */
+type SqliteParameter = SqliteValue | Readonly<Record<string, SqliteValue>>;
+
+export interface SqliteStatement {
+  run(...parameters: SqliteParameter[]): { readonly changes: number };
+  /** The first row, undefined where there is none. */
+  get(...parameters: SqliteParameter[]): unknown;
+  all(...parameters: SqliteParameter[]): unknown[];
+}
+
+export interface SqliteDatabase {
+  exec(sql: string): void;
+  prepare(sql: string): SqliteStatement;
+  /** Runs `work` in a transaction that may write from its start; rolls back what throws. */
+  immediate<Answer>(work: () => Answer): Answer;
+  close(): void;
+}
+
+/** What both engines have, as far as it is the same. */
+interface Engine {
+  exec(sql: string): unknown;
+  prepare(sql: string): SqliteStatement;
+  close(): unknown;
+}
+interface OwnSqlite {
+  readonly DatabaseSync: new (file: string) => Engine;
+}
+
+/**
+ * Opens `file`, and makes it where there is none. Foreign keys are enforced. A statement waits up to
+ * `busyTimeoutMs` for another connection and then throws an error for which `isBusy` holds.
+ */
+export function openSqlite(
+  file: string,
+  { busyTimeoutMs }: { readonly busyTimeoutMs: number },
+): SqliteDatabase {
+  const engine = openEngine(file);
+  engine.exec(`pragma busy_timeout = ${String(busyTimeoutMs)}; pragma foreign_keys = on`);
+  return {
+    exec: (sql) => void engine.exec(sql),
+    prepare: (sql) => engine.prepare(sql),
+    immediate: (work) => {
+      engine.exec('begin immediate');
+      try {
+        const answer = work();
+        engine.exec('commit');
+        return answer;
+      } catch (error) {
+        rollBack(engine);
+        throw error;
+      }
+    },
+    close: () => void engine.close(),
+  };
+}
+
+/** Whether another connection holds what was needed: SQLITE_BUSY or SQLITE_LOCKED. */
+export function isBusy(error: unknown): boolean {
+  if (typeof error !== 'object' || error === null) return false;
+  // Extended codes have the plain one in their lowest byte.
+  if ('errcode' in error) return [5, 6].includes(Number(error.errcode) & 0xff);
+  return 'code' in error && /^SQLITE_(BUSY|LOCKED)/.test(String(error.code));
+}
+
+function openEngine(file: string): Engine {
+  const own = process.getBuiltinModule('node:sqlite') as OwnSqlite | undefined;
+  if (own !== undefined) return new own.DatabaseSync(file);
+  // Only now: a module that is built for another Node fails when it is loaded.
+  const Other = createRequire(__filename)('better-sqlite3') as typeof Database;
+  const db = new Other(file);
+  return {
+    exec: (sql) => db.exec(sql),
+    prepare: (sql) => db.prepare<SqliteParameter[]>(sql),
+    close: () => db.close(),
+  };
+}
+
+function rollBack(engine: Engine): void {
+  try {
+    engine.exec('rollback');
+  } catch {
+    // SQLite has rolled back by itself, for instance on a full disk; the first error says why.
+  }
+}

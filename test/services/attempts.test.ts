@@ -1,0 +1,50 @@
+/**
+ * Attempts that never reach the target for want of a signature. Real: Postgres, secrets, the call.
+ * Doubled: a provider with a defect.
+ */
+import { makeAttempt, type AttemptOptions } from '../../src/services/attempts';
+import { DeliveryRig } from '../support/delivery-rig';
+
+let rig: DeliveryRig;
+beforeAll(async () => {
+  rig = await DeliveryRig.start();
+});
+afterAll(() => rig.stop());
+
+const options: AttemptOptions = {
+  owner: 'test',
+  takeOver: false,
+  signal: new AbortController().signal,
+};
+
+test.each([
+  ['missing', 'env:TEST_NO_SUCH_SECRET', 'secret env:TEST_NO_SUCH_SECRET is not set'],
+  ['no key', 'env:PATH', 'secret env:PATH is no whsec_ key'],
+])('a secret that is %s is named by its reference, never its value', async (what, ref, said) => {
+  const fixture = await rig.catalog({
+    subscription: `signed-${what.replace(' ', '-')}`,
+    targetSecretRefs: [ref],
+  });
+  const delivery = await rig.accept(fixture);
+  await makeAttempt(rig.services, delivery, options);
+  const [attempt] = await rig.db.rows<{ outcome: string; reason: string; detail: string }>(
+    `select outcome, reason, detail from waybill.delivery_attempts where delivery_id = $1`,
+    [delivery.deliveryId],
+  );
+  expect(attempt).toMatchObject({ outcome: 'not_sent', reason: 'secret_unavailable' });
+  expect(attempt?.detail).toContain(said);
+  expect(attempt?.detail).not.toContain(process.env['PATH']);
+  expect(rig.receiver.of(delivery.deliveryId)).toHaveLength(0);
+});
+
+test('a defect is not told as a missing secret: it is thrown, and the attempt stays open', async () => {
+  const fixture = await rig.catalog({
+    subscription: 'defective',
+    targetSecretRefs: ['env:TEST_ANY'],
+  });
+  const delivery = await rig.accept(fixture);
+  const secrets = { resolve: () => Promise.reject(new TypeError('a defect')) };
+  const attempting = makeAttempt({ ...rig.services, secrets }, delivery, options);
+  await expect(attempting).rejects.toThrow('a defect');
+  expect(await rig.row(delivery)).toMatchObject({ attempts: 1, reason: null });
+});
