@@ -59,7 +59,9 @@ test('tells a busy file from other errors', () => {
   };
   const busy = db.immediate(() => errorOf(() => other.immediate(() => null)));
   expect(isBusy(busy)).toBe(true);
-  const wrong = errorOf(() => db.exec('select id from nowhere'));
+  const wrong = errorOf(() => {
+    db.exec('select id from nowhere');
+  });
   expect(wrong).toHaveProperty('message', expect.stringMatching('no such table'));
   expect(isBusy(wrong)).toBe(false);
   other.close();

@@ -96,7 +96,9 @@ export function sqliteStore(file: string, nowMs: () => number = Date.now): HostS
         return statements.forgetActions.run(changedBeforeMs, limit).changes;
       }),
     close: async () => {
-      await settled(() => db.close());
+      await settled(() => {
+        db.close();
+      });
     },
   };
 }
