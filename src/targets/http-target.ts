@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { Agent, request } from 'undici';
 import type { Dispatcher } from 'undici';
 import type { HttpAnswer } from '../domain/attempts';
+import { connectionFault } from '../domain/connection-errors';
 import type { SuccessCheck } from '../schemas/targets';
 import { bodyPasses } from './success-check';
 
@@ -97,30 +98,14 @@ async function readCapped(body: Dispatcher.ResponseData['body']): Promise<Buffer
   return Buffer.concat(chunks).subarray(0, ANSWER_CAP_BYTES);
 }
 
-/** Errors that prove that no byte of the request reached the target. */
-const REFUSED = ['ECONNREFUSED'];
-const UNCONNECTED = [
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'UND_ERR_INVALID_ARG',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'CERT_HAS_EXPIRED',
-];
-
 function failure(error: unknown, timedOut: boolean, timeoutMs: number): TargetReport {
   const none = { answerSha256: null, answerHead: null };
-  const code = errorCode(error);
-  if (REFUSED.includes(code)) {
+  const { kind, code } = connectionFault(error);
+  if (kind === 'refused') {
     const detail = 'the target refused the connection';
     return { answer: { kind: 'not_sent', reason: 'connection_refused' }, detail, ...none };
   }
-  if (UNCONNECTED.includes(code)) {
+  if (kind === 'unconnected') {
     const detail = `no connection to the target: ${code}`;
     return { answer: { kind: 'not_sent', reason: 'connection_failed' }, detail, ...none };
   }
@@ -130,12 +115,4 @@ function failure(error: unknown, timedOut: boolean, timeoutMs: number): TargetRe
   }
   const detail = `the answer was lost${code === '' ? '' : `: ${code}`}`;
   return { answer: { kind: 'lost', reason: 'answer_lost' }, detail, ...none };
-}
-
-/** The code of an error or of its cause; several addresses tried at once give an AggregateError. */
-function errorCode(error: unknown): string {
-  if (typeof error !== 'object' || error === null) return '';
-  if ('code' in error && typeof error.code === 'string') return error.code;
-  if (error instanceof AggregateError) return errorCode(error.errors[0]);
-  return 'cause' in error ? errorCode(error.cause) : '';
 }

@@ -1,6 +1,7 @@
 /** One HTTP exchange with one endpoint: no redirect, capped answer, one deadline over all of it. */
 import { isIP } from 'node:net';
 import { Agent, request, type Dispatcher } from 'undici';
+import { connectionFault } from '../../domain/connection-errors';
 import type { RouteAssignment } from '../../domain/routes';
 import { readCapped } from '../protocol/read-capped';
 import type { HostResult } from './results';
@@ -73,29 +74,13 @@ function isLoopback(hostname: string): boolean {
   return isIP(hostname) === 4 && hostname.startsWith('127.');
 }
 
-/** Errors after which it is certain that no byte of the request was sent. */
-const UNCONNECTED = [
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'UND_ERR_INVALID_ARG',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'CERT_HAS_EXPIRED',
-];
-
 function failureOf(
   error: unknown,
   { deadline, call }: { readonly deadline: AbortSignal; readonly call: Exchange },
 ): Failure {
-  const code = errorCode(error);
-  if (code === 'ECONNREFUSED')
-    return notSent('connection_refused', 'the host refused the connection');
-  if (UNCONNECTED.includes(code)) {
+  const { kind, code } = connectionFault(error);
+  if (kind === 'refused') return notSent('connection_refused', 'the host refused the connection');
+  if (kind === 'unconnected') {
     return notSent('connection_failed', `no connection to the host: ${code}`);
   }
   if (call.signal.aborted) {
@@ -115,12 +100,4 @@ function notSent(
 /** The host's doing. */
 function lostBy(reason: Extract<Failure, { kind: 'lost' }>['reason'], detail: string): Failure {
   return { kind: 'lost', cause: 'host', reason, detail };
-}
-
-/** The code of an error or of its cause; several addresses tried at once give an AggregateError. */
-function errorCode(error: unknown): string {
-  if (typeof error !== 'object' || error === null) return '';
-  if ('code' in error && typeof error.code === 'string') return error.code;
-  if (error instanceof AggregateError) return errorCode(error.errors[0]);
-  return 'cause' in error ? errorCode(error.cause) : '';
 }
