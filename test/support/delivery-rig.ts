@@ -22,6 +22,7 @@ import type { CatalogFixture, CatalogOptions } from './catalog-fixture';
 import { insertCatalog } from './catalog-fixture';
 import { Receiver } from './receiver';
 import { createTestDatabase, required } from './test-database';
+import { startingActions } from './starting-actions';
 import type { TestDatabase } from './test-database';
 import { until } from './until';
 import { workflowBundle } from './workflow-bundle';
@@ -62,9 +63,13 @@ export class DeliveryRig {
     this.services = parts.services;
   }
 
-  static async start(): Promise<DeliveryRig> {
+  /** @param given a database that is there already, and what starts actions on it */
+  static async start(given?: {
+    readonly db: TestDatabase;
+    readonly actions: AttemptServices['actions'];
+  }): Promise<DeliveryRig> {
     const address = required('WAYBILL_TEST_TEMPORAL_ADDRESS');
-    const db = await createTestDatabase();
+    const db = given?.db ?? (await createTestDatabase());
     const receiver = await Receiver.start();
     const connection = await Connection.connect({ address });
     const targets = httpTargets({ connectionsPerOrigin: 8 });
@@ -74,13 +79,14 @@ export class DeliveryRig {
       secrets: referencedSecrets({ env: process.env }),
       call: targets.call,
       random: () => 0,
+      actions: given?.actions ?? startingActions(db.as('waybill_data'), () => undefined),
     };
     const rig = new DeliveryRig({ db, receiver, connection, services });
     rig.#closers.push(
       () => receiver.stop(),
       () => targets.close(),
       () => connection.close(),
-      () => db.drop(),
+      ...(given === undefined ? [() => db.drop()] : []),
     );
     return rig;
   }
@@ -116,7 +122,10 @@ export class DeliveryRig {
   }
 
   /** Stores a verified request, as the ingress does. */
-  async accept(fixture: CatalogFixture, body = '{"n":1}'): Promise<DeliveryRef> {
+  async accept(
+    fixture: CatalogFixture,
+    body: string | Uint8Array = '{"n":1}',
+  ): Promise<DeliveryRef> {
     const id = deliveryId(uuidv7());
     await ingestDelivery(this.services.data, {
       tenantId: tenantId(fixture.tenant),
@@ -190,6 +199,16 @@ export class DeliveryRig {
     await until('its workflow waits', async () => {
       const { typedSearchAttributes } = await this.handle(ref).describe();
       return typedSearchAttributes.get(WAITING_SINCE);
+    });
+  }
+
+  /** What its page in the Temporal UI says, once that matches. */
+  says(ref: DeliveryRef, pattern: RegExp): Promise<string> {
+    return until(`its page says ${String(pattern)}`, async () => {
+      const { currentDetails } = await this.handle(ref).query<{ currentDetails: string }>(
+        '__temporal_workflow_metadata',
+      );
+      return pattern.test(currentDetails) ? currentDetails : null;
     });
   }
 

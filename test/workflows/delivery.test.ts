@@ -76,12 +76,9 @@ test('a failed delivery is found by state and tenant, and its page says what to 
     }
     return null;
   });
-  const metadata = await rig
-    .handle(ref)
-    .query<{ currentDetails: string }>('__temporal_workflow_metadata');
-  expect(metadata.currentDetails).toContain('Failed');
-  expect(metadata.currentDetails).toContain('replay');
-  expect(metadata.currentDetails).toContain(ref.deliveryId);
+  const details = await rig.says(ref, /Failed/);
+  expect(details).toContain('replay');
+  expect(details).toContain(ref.deliveryId);
 });
 
 test('a replay gets a new budget, the same delivery id and a new attempt', async () => {
@@ -149,12 +146,7 @@ test('a replay signal with unusable input is refused on its page, and the workfl
   const ref = await rig.deliver(fixture);
   await rig.waits(ref);
   await rig.handle(ref).signal('replay', { by: 123 });
-  await until('it says so', async () => {
-    const { currentDetails } = await rig
-      .handle(ref)
-      .query<{ currentDetails: string }>('__temporal_workflow_metadata');
-    return /The replay was refused.*`by`[\s\S]*Failed/.test(currentDetails) ? true : null;
-  });
+  await rig.says(ref, /The replay was refused.*`by`[\s\S]*Failed/);
   rig.receiver.otherwise = { status: 200 };
   await rig.handle(ref).signal('replay');
   await expect(rig.handle(ref).result()).resolves.toEqual({ state: 'Acknowledged' });
@@ -203,10 +195,7 @@ test('a gone target pauses the subscription, which collects until it is resumed'
   await until('the second is held', async () =>
     (await rig.row(second)).reason === 'held' ? true : null,
   );
-  const metadata = await rig
-    .handle(second)
-    .query<{ currentDetails: string }>('__temporal_workflow_metadata');
-  expect(metadata.currentDetails).toContain('Held');
+  await rig.says(second, /Held/);
   expect(rig.receiver.of(second.deliveryId)).toHaveLength(0);
   await rig.db.rows(
     `update waybill.subscriptions set state = 'active', pause_reason = null where subscription_id = 'gone'`,
@@ -238,12 +227,7 @@ test('while an attempt cannot be made, the delivery waits and says so, then goes
   const open = 'function waybill.open_attempt(text, uuid, text)';
   await rig.db.rows(`revoke execute on ${open} from waybill_data`);
   await rig.start(ref, fixture);
-  await until('it says so', async () => {
-    const { currentDetails } = await rig
-      .handle(ref)
-      .query<{ currentDetails: string }>('__temporal_workflow_metadata');
-    return currentDetails.includes('could not be made') ? true : null;
-  });
+  await rig.says(ref, /could not be made/);
   await rig.db.rows(`grant execute on ${open} to waybill_data`);
   await rig.reaches(ref, 'Acknowledged');
 });
