@@ -17,7 +17,9 @@ export const catalogStatements = {
     name: 'catalog_head',
     text: `select r.revision, jsonb_build_object(
         'replayWindowMinutes', s.replay_window_minutes, 'defaultRetry', s.default_retry,
-        'rejectedBytesMinutes', s.rejected_bytes_minutes) as settings
+        'rejectedBytesMinutes', s.rejected_bytes_minutes, 'circuitUnknowns', s.circuit_unknowns,
+        'circuitOpenMs', s.circuit_open_ms, 'circuitProbes', s.circuit_probes,
+        'replicaLeaseMs', s.replica_lease_ms, 'replicaHysteresis', s.replica_hysteresis) as settings
       from waybill.catalog_revision r cross join waybill.settings s`,
   },
   connectors: {
@@ -27,15 +29,22 @@ export const catalogStatements = {
   },
   versions: {
     name: 'catalog_versions',
-    text: `select connector_id as connector, version, status, webhook_scheme as "webhookScheme",
-        retry_profile as retry
-      from waybill.connector_versions
-      where (connector_id, version) in (select * from unnest($1::text[], $2::text[]))`,
+    text: `select v.connector_id as connector, v.version, v.status,
+        v.webhook_scheme as "webhookScheme", v.retry_profile as retry,
+        v.manifest_digest as "manifestDigest", v.rate_limit as "rateLimit",
+        array(select o.capability_id from waybill.version_capabilities o
+          where o.connector_id = v.connector_id and o.version = v.version
+          order by o.capability_id collate "C") as capabilities
+      from waybill.connector_versions v
+      where (v.connector_id, v.version) in (select * from unnest($1::text[], $2::text[]))`,
   },
   instances: {
     name: 'catalog_instances',
     text: `select i.tenant_id as tenant, i.instance_id as id, i.connector_id as connector, i.version,
         i.grants, i.status,
+        coalesce((select jsonb_object_agg(k.credential_revision, k.status)
+          from waybill.credential_revisions k where k.tenant_id = i.tenant_id
+          and k.instance_id = i.instance_id), '{}') as credentials,
         exists (select from waybill.subscriptions s where s.tenant_id = i.tenant_id
           and s.instance_id = i.instance_id and s.state <> 'deactivated') as subscribed,
         exists (select from waybill.subscriptions s join waybill.ingresses g
@@ -46,7 +55,10 @@ export const catalogStatements = {
   },
   targets: {
     name: 'catalog_targets',
-    text: `select tenant_id as tenant, target_id as id, config as http from waybill.targets
+    text: `select tenant_id as tenant, target_id as id,
+        case kind when 'http' then config end as http,
+        case kind when 'action' then config end as action
+      from waybill.targets
       where (tenant_id, target_id) in (select * from unnest($1::text[], $2::text[]))`,
   },
   // By name, and those of instances that are about to be revoked.

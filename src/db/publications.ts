@@ -18,6 +18,8 @@ import type {
 } from '../schemas/catalog-rows';
 import type { Run, Statement } from './database';
 import { onlyRow } from './database';
+import type { RoutingRows } from './routing-publications';
+import { writeAll, writeRouting } from './routing-publications';
 import { isLockTimeout } from './sqlstates';
 
 export const publicationStatements = {
@@ -36,7 +38,8 @@ export const publicationStatements = {
   settings: {
     name: 'publication_settings',
     text: `update waybill.settings set replay_window_minutes = $1, default_retry = $2,
-      rejected_bytes_minutes = $3`,
+      rejected_bytes_minutes = $3, circuit_unknowns = $4, circuit_open_ms = $5,
+      circuit_probes = $6, replica_lease_ms = $7, replica_hysteresis = $8`,
   },
   connectors: {
     name: 'publication_connectors',
@@ -48,10 +51,11 @@ export const publicationStatements = {
   versions: {
     name: 'publication_versions',
     text: `insert into waybill.connector_versions
-        (connector_id, version, status, webhook_scheme, retry_profile, content_digest)
-      select connector, version, status, "webhookScheme", retry, digest
+        (connector_id, version, status, webhook_scheme, retry_profile, content_digest,
+          manifest_digest, rate_limit)
+      select connector, version, status, "webhookScheme", retry, digest, "manifestDigest", "rateLimit"
         from jsonb_to_recordset($1) as r(connector text, version text, status text,
-          "webhookScheme" jsonb, retry jsonb, digest text)
+          "webhookScheme" jsonb, retry jsonb, digest text, "manifestDigest" text, "rateLimit" jsonb)
       on conflict (connector_id, version) do update set status = excluded.status`,
   },
   instances: {
@@ -67,8 +71,9 @@ export const publicationStatements = {
   targets: {
     name: 'publication_targets',
     text: `insert into waybill.targets (tenant_id, target_id, kind, config)
-      select tenant, id, 'http', http
-        from jsonb_to_recordset($1) as r(tenant text, id text, http jsonb)
+      select tenant, id, case when action is null then 'http' else 'action' end,
+          coalesce(action, http)
+        from jsonb_to_recordset($1) as r(tenant text, id text, http jsonb, action jsonb)
       on conflict (tenant_id, target_id) do update set config = excluded.config`,
   },
   subscriptions: {
@@ -145,7 +150,7 @@ export interface PublicationEvent<Key> {
 }
 
 /** The rows that differ from what is there, and what is told of them. */
-export interface PublicationRows {
+export interface PublicationRows extends RoutingRows {
   readonly settings: SettingsRow | null;
   /** New ones only. */
   readonly connectors: readonly ConnectorRow[];
@@ -195,16 +200,18 @@ export async function writePublication(
 async function writeRows(run: Run, rows: PublicationRows): Promise<void> {
   const statements = publicationStatements;
   if (rows.settings !== null) {
-    const { replayWindowMinutes, defaultRetry, rejectedBytesMinutes } = rows.settings;
+    const { replayWindowMinutes, defaultRetry, rejectedBytesMinutes, ...routing } = rows.settings;
+    const { circuitUnknowns, circuitOpenMs, circuitProbes } = routing;
     await run(statements.settings, [
-      replayWindowMinutes,
-      JSON.stringify(defaultRetry),
-      rejectedBytesMinutes,
+      ...[replayWindowMinutes, JSON.stringify(defaultRetry), rejectedBytesMinutes],
+      ...[circuitUnknowns, circuitOpenMs, circuitProbes],
+      ...[routing.replicaLeaseMs, routing.replicaHysteresis],
     ]);
   }
   await writeAll(run, statements.connectors, rows.connectors);
   await writeAll(run, statements.versions, rows.versions);
   await writeAll(run, statements.instances, rows.instances);
+  await writeRouting(run, rows);
   await writeAll(run, statements.targets, rows.targets);
   await writeAll(run, statements.subscriptions, rows.subscriptions);
   await writeAll(run, statements.releaseIngresses, rows.ingresses);
@@ -221,8 +228,4 @@ async function writeEvents(run: Run, rows: PublicationRows): Promise<void> {
   const { connectorEvents, subscriptionEvents } = publicationStatements;
   await writeAll(run, connectorEvents, rows.connectorEvents.map(told));
   await writeAll(run, subscriptionEvents, rows.subscriptionEvents.map(told));
-}
-
-async function writeAll(run: Run, statement: Statement, rows: readonly object[]): Promise<void> {
-  if (rows.length > 0) await run(statement, [JSON.stringify(rows)]);
 }

@@ -3,7 +3,10 @@
  * configurations stay plain JSON here: they are compared and stored, and parsed where they are used.
  */
 import { z } from 'zod';
+import { RECOVERIES, SIDE_EFFECTS, SPILLS } from './fleet/action-documents';
+import { CREDENTIAL_STATUSES } from './fleet/credentials';
 import { CONNECTOR_STATUSES, INSTANCE_STATUSES, SUBSCRIPTION_STATES } from './fleet/documents';
+import { TRANSPORTS } from './fleet/replica-documents';
 
 const Json = z.json();
 
@@ -11,11 +14,27 @@ export const SettingsRow = z.object({
   replayWindowMinutes: z.number(),
   defaultRetry: Json,
   rejectedBytesMinutes: z.number(),
+  circuitUnknowns: z.number(),
+  circuitOpenMs: z.number(),
+  circuitProbes: z.number(),
+  replicaLeaseMs: z.number(),
+  replicaHysteresis: z.number(),
 });
 export type SettingsRow = z.infer<typeof SettingsRow>;
 
 export const CatalogHead = z.object({ revision: z.number(), settings: SettingsRow });
 export type CatalogHead = z.infer<typeof CatalogHead>;
+
+export const CapabilityEntry = z.object({
+  id: z.string(),
+  interface: z.string(),
+  sideEffect: z.enum(SIDE_EFFECTS),
+  recovery: z.enum(RECOVERIES),
+  requestSchema: Json,
+  resultSchema: Json,
+  timeoutMs: z.number(),
+});
+export type CapabilityEntry = z.infer<typeof CapabilityEntry>;
 
 export const ConnectorRow = z.object({
   id: z.string(),
@@ -32,8 +51,27 @@ export const VersionRow = z.object({
   status: z.enum(CONNECTOR_STATUSES),
   webhookScheme: Json,
   retry: Json,
+  manifestDigest: z.string().nullable(),
+  /** Ids, sorted. */
+  capabilities: z.array(z.string()),
+  rateLimit: Json,
 });
 export type VersionRow = z.infer<typeof VersionRow>;
+
+const QuotaLimit = z.number().nullable();
+
+export const QuotaPolicyRow = z.object({
+  id: z.string(),
+  limits: z.object({
+    binding: QuotaLimit,
+    instance: QuotaLimit,
+    connector: QuotaLimit,
+    tenantRetry: QuotaLimit,
+    tenant: QuotaLimit,
+    global: QuotaLimit,
+  }),
+});
+export type QuotaPolicyRow = z.infer<typeof QuotaPolicyRow>;
 
 export const InstanceRow = z.object({
   tenant: z.string(),
@@ -42,6 +80,8 @@ export const InstanceRow = z.object({
   version: z.string(),
   grants: z.array(z.string()),
   status: z.enum(INSTANCE_STATUSES),
+  /** State by revision. */
+  credentials: z.record(z.string(), z.enum(CREDENTIAL_STATUSES)),
 });
 export type InstanceRow = z.infer<typeof InstanceRow>;
 
@@ -54,7 +94,45 @@ export const PublishedInstance = InstanceRow.extend({
 });
 export type PublishedInstance = z.infer<typeof PublishedInstance>;
 
-export const TargetRow = z.object({ tenant: z.string(), id: z.string(), http: Json });
+export const BindingRow = z.object({
+  tenant: z.string(),
+  capability: z.string(),
+  instance: z.string(),
+  priority: z.number(),
+  enabled: z.boolean(),
+  spill: z.enum(SPILLS),
+  spread: z.boolean(),
+  policyRevision: z.number(),
+  credentialRevision: z.string(),
+  quotaPolicy: z.string().nullable(),
+});
+export type BindingRow = z.infer<typeof BindingRow>;
+
+/** What a publication says of a replica; its lease, health and load are not the catalog's. */
+export const ReplicaRow = z.object({
+  tenant: z.string(),
+  id: z.string(),
+  instance: z.string(),
+  connector: z.string(),
+  version: z.string(),
+  endpoint: z.string(),
+  peer: z.object({ did: z.string(), principalId: z.string(), principalKind: z.string() }),
+  trustDomain: z.string(),
+  transport: z.enum(TRANSPORTS),
+  region: z.string(),
+  zone: z.string(),
+  capacityClass: z.string(),
+  capacity: z.number(),
+});
+export type ReplicaRow = z.infer<typeof ReplicaRow>;
+
+/** The configuration of its kind; the other one is null. */
+export const TargetRow = z.object({
+  tenant: z.string(),
+  id: z.string(),
+  http: Json,
+  action: Json,
+});
 export type TargetRow = z.infer<typeof TargetRow>;
 
 export const IngressRow = z.object({
@@ -83,6 +161,12 @@ export type IngressOwner = z.infer<typeof IngressOwner>;
 export interface TenantKey {
   readonly tenant: string;
   readonly id: string;
+}
+
+export interface BindingKey {
+  readonly tenant: string;
+  readonly capability: string;
+  readonly instance: string;
 }
 
 export interface VersionKey {

@@ -5,14 +5,7 @@
 import { z } from 'zod';
 import { duplicateMistakes } from './fleet/duplicates';
 import { FLEET_DOCUMENTS, FLEET_KINDS } from './fleet/documents';
-import type {
-  ConnectorDocument,
-  FleetKind,
-  InstanceDocument,
-  SettingsDocument,
-  SubscriptionDocument,
-  TargetDocument,
-} from './fleet/documents';
+import type { FleetDocuments, FleetKind } from './fleet/documents';
 import { describeIssues } from './fleet/issues';
 import type { FleetMistake, Place, Placed } from './fleet/mistakes';
 import { mistakeAt } from './fleet/mistakes';
@@ -20,27 +13,16 @@ import type { YamlDocument } from './fleet/yaml-documents';
 import { parseYamlDocuments } from './fleet/yaml-documents';
 import type { ShippedSchemes } from './shipped-schemes';
 
-export interface Fleet {
-  readonly settings: readonly Placed<SettingsDocument>[];
-  readonly connectors: readonly Placed<ConnectorDocument>[];
-  readonly instances: readonly Placed<InstanceDocument>[];
-  readonly targets: readonly Placed<TargetDocument>[];
-  readonly subscriptions: readonly Placed<SubscriptionDocument>[];
+export interface Fleet extends FleetDocuments {
   /** What is wrong already; such a fleet is never published. */
   readonly mistakes: readonly FleetMistake[];
   /** Keys (`thingKey`) of documents with mistakes: a reference to one of them is not dangling. */
   readonly broken: ReadonlySet<string>;
 }
 
-interface FleetDraft {
-  settings: Placed<SettingsDocument>[];
-  connectors: Placed<ConnectorDocument>[];
-  instances: Placed<InstanceDocument>[];
-  targets: Placed<TargetDocument>[];
-  subscriptions: Placed<SubscriptionDocument>[];
-  mistakes: FleetMistake[];
-  broken: Set<string>;
-}
+type FleetDraft = {
+  [Kind in keyof FleetDocuments]: FleetDocuments[Kind][number][];
+} & { mistakes: FleetMistake[]; broken: Set<string> };
 
 /**
  * Reads a fleet file. Its mistakes are carried along, so that those against the catalog can be
@@ -50,7 +32,8 @@ interface FleetDraft {
  */
 export function readFleet(text: string, schemes: ShippedSchemes): Fleet {
   const draft: FleetDraft = {
-    ...{ settings: [], connectors: [], instances: [], targets: [], subscriptions: [] },
+    ...{ settings: [], capabilities: [], connectors: [], quotaPolicies: [], instances: [] },
+    ...{ bindings: [], replicas: [], targets: [], subscriptions: [] },
     ...{ mistakes: [], broken: new Set() },
   };
   for (const document of parseYamlDocuments(text)) readDocument(document, schemes, draft);
@@ -64,22 +47,38 @@ const Head = z.looseObject({
   tenant: HeadText,
   id: HeadText,
   version: HeadText,
+  capability: HeadText,
+  instance: HeadText,
 });
 
-/** One thing's key, e.g. `Target acme/ci` or `Connector github@1.0.0`. */
-export function thingKey(
-  kind: FleetKind,
-  thing: {
-    readonly tenant?: string | null | undefined;
-    readonly id?: string | undefined;
-    readonly version?: string | undefined;
-  },
-): string {
-  if (kind === 'Settings') return kind;
-  const id = thing.id ?? '?';
-  return kind === 'Connector'
-    ? `${kind} ${id}@${thing.version ?? '?'}`
-    : `${kind} ${thing.tenant ?? '?'}/${id}`;
+/** What tells things of one kind apart. */
+interface ThingNames {
+  readonly tenant?: string | null | undefined;
+  readonly id?: string | undefined;
+  readonly version?: string | undefined;
+  readonly capability?: string | undefined;
+  readonly instance?: string | undefined;
+}
+
+/** One thing's key, e.g. `Target acme/ci`, `Connector github@1.0.0`, `Binding acme/issues.open@main`. */
+export function thingKey(kind: FleetKind, thing: ThingNames): string {
+  const { tenant = '?', id = '?', version = '?', capability = '?', instance = '?' } = thing;
+  switch (kind) {
+    case 'Settings':
+      return kind;
+    case 'Capability':
+    case 'QuotaPolicy':
+      return `${kind} ${id}`;
+    case 'Connector':
+      return `${kind} ${id}@${version}`;
+    case 'Binding':
+      return `${kind} ${tenant ?? '?'}/${capability}@${instance}`;
+    case 'Instance':
+    case 'Replica':
+    case 'Target':
+    case 'Subscription':
+      return `${kind} ${tenant ?? '?'}/${id}`;
+  }
 }
 
 function readDocument(document: YamlDocument, schemes: ShippedSchemes, draft: FleetDraft): void {
@@ -112,11 +111,23 @@ function keep(kind: FleetKind, written: unknown, place: Place, draft: FleetDraft
     case 'Settings':
       parse(FLEET_DOCUMENTS.Settings, draft.settings);
       return;
+    case 'Capability':
+      parse(FLEET_DOCUMENTS.Capability, draft.capabilities);
+      return;
     case 'Connector':
       parse(FLEET_DOCUMENTS.Connector, draft.connectors);
       return;
+    case 'QuotaPolicy':
+      parse(FLEET_DOCUMENTS.QuotaPolicy, draft.quotaPolicies);
+      return;
     case 'Instance':
       parse(FLEET_DOCUMENTS.Instance, draft.instances);
+      return;
+    case 'Binding':
+      parse(FLEET_DOCUMENTS.Binding, draft.bindings);
+      return;
+    case 'Replica':
+      parse(FLEET_DOCUMENTS.Replica, draft.replicas);
       return;
     case 'Target':
       parse(FLEET_DOCUMENTS.Target, draft.targets);

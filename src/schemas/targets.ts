@@ -17,3 +17,23 @@ export const HttpTarget = z.strictObject({
   success: SuccessCheck.nullable(),
 });
 export type HttpTarget = z.infer<typeof HttpTarget>;
+
+/** A JSON pointer (RFC 6901); the empty one names the whole value. */
+export const JsonPointer = z
+  .string()
+  .regex(/^(?:\/(?:[^/~]|~[01])*)*$/, 'write a JSON pointer such as /issue/title');
+
+/** Takes the payload's value at a pointer. */
+export const FromPayload = z.strictObject({ from: JsonPointer });
+export type FromPayload = z.infer<typeof FromPayload>;
+
+/** A delivery that becomes an action of its tenant. */
+export const ActionTarget = z.strictObject({
+  capabilityId: z.string(),
+  /** JSON in which every object that is exactly `{from: pointer}` stands for the payload's value there; null: the payload itself. */
+  request: z.json(),
+  /** What keeps a conversation on one account; null: nothing does. */
+  affinity: FromPayload.nullable(),
+  timeoutMs: z.int().min(100).max(240_000),
+});
+export type ActionTarget = z.infer<typeof ActionTarget>;

@@ -10,9 +10,10 @@ import { WaybillError } from '../domain/errors';
 import type { Fleet } from '../schemas/fleet';
 import { FleetInvalid } from '../schemas/fleet/mistakes';
 import { readPublished } from './publications/catalog-view';
-import type { FleetChange, FleetChanges } from './publications/changes';
+import type { FleetChanges } from './publications/changes';
 import { fleetChanges } from './publications/changes';
 import { referenceMistakes } from './publications/references';
+import type { FleetChange } from './publications/row-differences';
 
 export interface PublishedFleet {
   /** The catalog's revision now. */
@@ -35,7 +36,8 @@ const AUDITED_CHANGES = 500;
  * nothing and keeps the revision. Secrets are never read: a fleet holds references only.
  * @param control a pool of the role waybill_control
  * @param actor who publishes, for the audit
- * @throws FleetInvalid (`fleet_invalid`, `version_immutable`) with every mistake; nothing was applied
+ * @throws FleetInvalid (`fleet_invalid`, or the one code of its own that all of them share, such as
+ * `version_immutable`) with every mistake; nothing was applied
  * @throws WaybillError `publication_busy` when others publish or read for too long
  */
 export async function publishFleet(

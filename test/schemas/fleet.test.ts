@@ -33,6 +33,7 @@ describe('a fleet file that is right', () => {
     expect(fleet.subscriptions.map(({ thing }) => thing.ingress?.ref)).toEqual([
       'github-acme-pushes-7f3a9c',
       'github-acme-releases-1d52e8',
+      'github-acme-issues-b6e04d',
     ]);
     expect(fleet.connectors[0]?.thing.webhookScheme).toEqual(schemes.get('github'));
     expect(fleet.subscriptions[0]?.thing.retry).toMatchObject({

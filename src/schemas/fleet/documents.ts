@@ -8,10 +8,14 @@ import { byteSize } from '../byte-sizes';
 import { Duration } from '../durations';
 import { Name } from '../names';
 import { WrittenRetryProfile } from '../retry-profiles';
-import { SecretReference } from '../secret-references';
-import { SuccessCheck } from '../targets';
 import { WebhookScheme } from '../webhook-schemes';
+import { BindingDocument, CapabilityDocument, QuotaPolicyDocument } from './action-documents';
+import { Credentials } from './credentials';
 import { IngressSecrets } from './ingress-secrets';
+import type { Placed } from './mistakes';
+import { ReplicaDocument } from './replica-documents';
+import { TargetDocument } from './target-documents';
+import { Sha256, Text, Version } from './texts';
 
 const MAX_BODY_BYTES = 26_214_400;
 
@@ -25,10 +29,6 @@ export const CONNECTOR_STATUSES = [
 export const INSTANCE_STATUSES = ['enabled', 'disabled', 'revoked'] as const;
 export const SUBSCRIPTION_STATES = ['active', 'paused', 'deactivated'] as const;
 
-const Text = z.string().trim().min(1, 'must not be empty').max(200);
-const Version = z
-  .string()
-  .regex(/^[0-9A-Za-z][0-9A-Za-z.+-]{0,63}$/, 'write a version such as 1.0.0');
 const Retry = WrittenRetryProfile.nullable().default(null);
 
 /** The deployment's settings; what is left out keeps its value. */
@@ -37,22 +37,50 @@ export const SettingsDocument = z.strictObject({
   replayWindowMinutes: z.int().min(1).max(43_200).optional(),
   defaultRetry: WrittenRetryProfile.optional(),
   rejectedBytesMinutes: z.int().min(1).max(10_080).optional(),
+  circuitUnknowns: z.int().min(0).max(1000).optional(),
+  circuitOpen: between('100ms', '1h').optional(),
+  circuitProbes: z.int().min(1).max(100).optional(),
+  replicaLease: between('1s', '10m').optional(),
+  replicaHysteresis: z.int().min(1).max(20).optional(),
 });
 export type SettingsDocument = z.infer<typeof SettingsDocument>;
 
+const RateLimit = z
+  .strictObject({
+    permits: z.int().min(1).max(1_000_000),
+    per: between('1ms', '1d'),
+    burst: z.int().min(1).max(1_000_000),
+  })
+  .transform(({ permits, per, burst }) => ({ permits, perMs: per, burst }));
+
 /** One version of a connector. A scheme's name has been replaced by the shipped scheme before. */
-export const ConnectorDocument = z.strictObject({
-  kind: z.literal('Connector'),
-  id: Name,
-  name: Text,
-  provider: Text,
-  /** Null: the platform's, for every tenant; else that tenant's alone. */
-  tenant: Name.nullable().default(null),
-  version: Version,
-  status: z.enum(CONNECTOR_STATUSES).nullable().default(null),
-  webhookScheme: WebhookScheme.nullable().default(null),
-  retry: Retry,
-});
+export const ConnectorDocument = z
+  .strictObject({
+    kind: z.literal('Connector'),
+    id: Name,
+    name: Text,
+    provider: Text,
+    /** Null: the platform's, for every tenant; else that tenant's alone. */
+    tenant: Name.nullable().default(null),
+    version: Version,
+    status: z.enum(CONNECTOR_STATUSES).nullable().default(null),
+    webhookScheme: WebhookScheme.nullable().default(null),
+    retry: Retry,
+    manifestDigest: Sha256.nullable().default(null),
+    capabilities: z
+      .array(Name)
+      .max(1000)
+      .default([])
+      .transform((ids) => [...new Set(ids)].sort()),
+    rateLimit: RateLimit.nullable().default(null),
+  })
+  .refine(
+    ({ capabilities, manifestDigest }) => capabilities.length === 0 || manifestDigest !== null,
+    {
+      path: ['manifestDigest'],
+      error: 'is missing; a version with capabilities needs the digest of its manifest',
+    },
+  );
 export type ConnectorDocument = z.infer<typeof ConnectorDocument>;
 
 export const InstanceDocument = z.strictObject({
@@ -63,43 +91,9 @@ export const InstanceDocument = z.strictObject({
   version: Version,
   grants: z.array(z.enum(['source', 'tool'])).transform((grants) => [...new Set(grants)].sort()),
   status: z.enum(INSTANCE_STATUSES).nullable().default(null),
+  credentials: Credentials.default([]),
 });
 export type InstanceDocument = z.infer<typeof InstanceDocument>;
-
-const Timeout = Duration.pipe(
-  z.number().min(100, 'must be at least 100ms').max(240_000, 'must be at most 240s'),
-);
-
-const WrittenHttpTarget = z
-  .strictObject({
-    url: z
-      .url({ protocol: /^https?$/, error: 'write an http or https address' })
-      .max(2000)
-      .refine(
-        (text) => !/^[^:]*:\/\/[^/?#]*@/.test(text),
-        'must hold no user name or password; requests are signed with secretRefs instead',
-      ),
-    timeout: Timeout.default(10_000),
-    secretRefs: z
-      .array(SecretReference)
-      .max(2, 'at most two: the current secret first, then the previous one')
-      .default([]),
-    success: SuccessCheck.nullable().default(null),
-  })
-  .transform(({ url, timeout, secretRefs, success }) => ({
-    url,
-    timeoutMs: timeout,
-    secretRefs,
-    success,
-  }));
-
-export const TargetDocument = z.strictObject({
-  kind: z.literal('Target'),
-  tenant: Name,
-  id: Name,
-  http: WrittenHttpTarget,
-});
-export type TargetDocument = z.infer<typeof TargetDocument>;
 
 const EventTypes = z
   .array(Text)
@@ -131,11 +125,38 @@ export type SubscriptionDocument = z.infer<typeof SubscriptionDocument>;
 
 export const FLEET_DOCUMENTS = {
   Settings: SettingsDocument,
+  Capability: CapabilityDocument,
   Connector: ConnectorDocument,
+  QuotaPolicy: QuotaPolicyDocument,
   Instance: InstanceDocument,
+  Binding: BindingDocument,
+  Replica: ReplicaDocument,
   Target: TargetDocument,
   Subscription: SubscriptionDocument,
 } as const;
 
 export type FleetKind = keyof typeof FLEET_DOCUMENTS;
 export const FLEET_KINDS = Object.keys(FLEET_DOCUMENTS) as FleetKind[];
+
+/** The documents of a file, each with its place, in the order of the file. */
+export interface FleetDocuments {
+  readonly settings: readonly Placed<SettingsDocument>[];
+  readonly capabilities: readonly Placed<CapabilityDocument>[];
+  readonly connectors: readonly Placed<ConnectorDocument>[];
+  readonly quotaPolicies: readonly Placed<QuotaPolicyDocument>[];
+  readonly instances: readonly Placed<InstanceDocument>[];
+  readonly bindings: readonly Placed<BindingDocument>[];
+  readonly replicas: readonly Placed<ReplicaDocument>[];
+  readonly targets: readonly Placed<TargetDocument>[];
+  readonly subscriptions: readonly Placed<SubscriptionDocument>[];
+}
+
+/** A duration within bounds, written like itself. */
+function between(least: string, most: string) {
+  return Duration.pipe(
+    z
+      .number()
+      .min(Duration.parse(least), `must be at least ${least}`)
+      .max(Duration.parse(most), `must be at most ${most}`),
+  );
+}

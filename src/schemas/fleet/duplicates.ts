@@ -1,5 +1,6 @@
 /** What documents of one file say twice, or against each other. */
-import type { ConnectorDocument } from './documents';
+import type { BindingDocument } from './action-documents';
+import type { ConnectorDocument, FleetDocuments } from './documents';
 import type { FieldPath, FleetMistake, Place, Placed } from './mistakes';
 import { mistakeAt } from './mistakes';
 
@@ -8,21 +9,21 @@ interface Named {
   readonly id: string;
 }
 
-interface Documents {
-  readonly settings: readonly Placed<unknown>[];
-  readonly connectors: readonly Placed<ConnectorDocument>[];
-  readonly instances: readonly Placed<Named>[];
-  readonly targets: readonly Placed<Named>[];
-  readonly subscriptions: readonly Placed<Named & { readonly ingress: { ref: string } | null }>[];
-}
-
-export function duplicateMistakes(fleet: Documents): FleetMistake[] {
+export function duplicateMistakes(fleet: FleetDocuments): FleetMistake[] {
   const nameOf = ({ tenant, id }: Named) => `${tenant}/${id}`;
   const versionOf = ({ id, version }: ConnectorDocument) => `${id}@${version}`;
+  const idOf = ({ id }: { readonly id: string }) => id;
+  const bindingOf = ({ tenant, capability, instance }: BindingDocument) =>
+    `${tenant}/${capability}@${instance}`;
   return [
     ...repeated(fleet.settings, () => 'Settings', ['kind']),
+    ...repeated(fleet.capabilities, idOf, ['id']),
     ...repeated(fleet.connectors, versionOf, ['version']),
+    ...repeated(fleet.quotaPolicies, idOf, ['id']),
     ...repeated(fleet.instances, nameOf, ['id']),
+    ...repeated(fleet.bindings, bindingOf, ['instance']),
+    // A host names no tenant: the id of its replica is unique over all of them.
+    ...repeated(fleet.replicas, idOf, ['id']),
     ...repeated(fleet.targets, nameOf, ['id']),
     ...repeated(fleet.subscriptions, nameOf, ['id']),
     ...repeated(fleet.subscriptions, ({ ingress }) => ingress?.ref ?? null, ['ingress', 'ref']),

@@ -16,6 +16,7 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
   boolean: 'true or false',
   array: 'a list',
   object: 'a group of fields',
+  record: 'a group of fields',
   null: 'empty',
 };
 

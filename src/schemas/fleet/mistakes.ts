@@ -1,8 +1,16 @@
 /** What is wrong with a fleet file: where, which field, and what to do about it. */
 import { WaybillError } from '../../domain/errors';
 
+/** Codes of their own: what is published and may not become what the file says. */
+export type FleetMistakeCode =
+  | 'fleet_invalid'
+  | 'version_immutable'
+  | 'capability_immutable'
+  | 'replica_immutable'
+  | 'revision_not_newer';
+
 export interface FleetMistake {
-  readonly code: 'fleet_invalid' | 'version_immutable';
+  readonly code: FleetMistakeCode;
   /** Kind, id and position of the document, e.g. `Subscription acme/pushes (document 5)`. */
   readonly document: string;
   /** Line in the file, from 1. */
@@ -46,7 +54,7 @@ export function mistakeAt(
   place: Place,
   path: FieldPath,
   problem: string,
-  code: FleetMistake['code'] = 'fleet_invalid',
+  code: FleetMistakeCode = 'fleet_invalid',
 ): FleetMistake {
   return {
     code,
@@ -67,9 +75,10 @@ function fieldName(path: FieldPath): string {
     .join('');
 }
 
-function codeOf(mistakes: readonly FleetMistake[]): FleetMistake['code'] {
-  const onlyVersions = mistakes.every((mistake) => mistake.code === 'version_immutable');
-  return onlyVersions ? 'version_immutable' : 'fleet_invalid';
+/** The code that all of them share. */
+function codeOf(mistakes: readonly FleetMistake[]): FleetMistakeCode {
+  const [first, ...others] = new Set(mistakes.map(({ code }) => code));
+  return first === undefined || others.length > 0 ? 'fleet_invalid' : first;
 }
 
 function describe(mistakes: readonly FleetMistake[]): string {

@@ -1,7 +1,4 @@
-/**
- * The part of the catalog that a fleet touches: what is published now, and what would be there with
- * the fleet's documents laid over it.
- */
+/** The part of the catalog that a fleet touches, as it is published now. */
 import {
   readCatalogHead,
   readConnectors,
@@ -12,12 +9,22 @@ import {
   readVersions,
 } from '../../db/catalog';
 import type { Run } from '../../db/database';
+import {
+  readBindings,
+  readCapabilities,
+  readQuotaPolicies,
+  readReplicas,
+} from '../../db/routing-catalog';
 import type {
+  BindingKey,
+  BindingRow,
+  CapabilityEntry,
   CatalogHead,
   ConnectorRow,
   IngressOwner,
-  InstanceRow,
   PublishedInstance,
+  QuotaPolicyRow,
+  ReplicaRow,
   SubscriptionRow,
   TargetRow,
   TenantKey,
@@ -25,13 +32,18 @@ import type {
   VersionRow,
 } from '../../schemas/catalog-rows';
 import type { Fleet } from '../../schemas/fleet';
-import type { ConnectorDocument, InstanceDocument } from '../../schemas/fleet/documents';
 
-/** What is published now, of everything that a fleet names; maps by `keyOf` and `versionKey`. */
+/** What is published now, of everything that a fleet names; maps by id, `keyOf` and the like. */
 export interface Published extends CatalogHead {
+  readonly capabilities: ReadonlyMap<string, CapabilityEntry>;
   readonly connectors: ReadonlyMap<string, ConnectorRow>;
   readonly versions: ReadonlyMap<string, VersionRow>;
+  readonly quotaPolicies: ReadonlyMap<string, QuotaPolicyRow>;
   readonly instances: ReadonlyMap<string, PublishedInstance>;
+  /** Those named, and all others of the same capability or instance. */
+  readonly bindings: ReadonlyMap<string, BindingRow>;
+  /** By id alone, whose tenant's ever they are. */
+  readonly replicas: ReadonlyMap<string, ReplicaRow>;
   readonly targets: ReadonlyMap<string, TargetRow>;
   readonly subscriptions: ReadonlyMap<string, SubscriptionRow>;
   readonly ingressOwners: ReadonlyMap<string, IngressOwner>;
@@ -39,26 +51,19 @@ export interface Published extends CatalogHead {
 
 export const keyOf = ({ tenant, id }: TenantKey): string => `${tenant}/${id}`;
 export const versionKey = ({ connector, version }: VersionKey): string => `${connector}@${version}`;
+export const bindingKey = ({ tenant, capability, instance }: BindingKey): string =>
+  `${tenant}/${capability}@${instance}`;
 
 export async function readPublished(run: Run, fleet: Fleet): Promise<Published> {
-  const instances = things(fleet.instances);
   const subscriptions = things(fleet.subscriptions);
   const head = await readCatalogHead(run);
-  const knownInstances = await readInstances(run, [
-    ...instances,
-    ...subscriptions.map(({ tenant, instance }) => ({ tenant, id: instance })),
-  ]);
-  const versions: VersionKey[] = [
-    ...things(fleet.connectors).map(({ id, version }) => ({ connector: id, version })),
-    ...instances,
-    ...knownInstances,
-  ];
+  const knownInstances = await readInstances(run, instanceKeys(fleet));
+  const versions = versionKeys(fleet, knownInstances);
+  const connectors = unique(versions.map((key) => key.connector));
   return {
     ...head,
-    connectors: byKey(
-      await readConnectors(run, unique(versions.map((key) => key.connector))),
-      idOf,
-    ),
+    ...(await readRouting(run, fleet)),
+    connectors: byKey(await readConnectors(run, connectors), idOf),
     versions: byKey(await readVersions(run, versions), versionKey),
     instances: byKey(knownInstances, keyOf),
     targets: byKey(await readTargets(run, targetKeys(fleet)), keyOf),
@@ -67,67 +72,60 @@ export async function readPublished(run: Run, fleet: Fleet): Promise<Published> 
   };
 }
 
-/** The catalog as it would be after the publication, for what the checks look at. */
-export interface Intended {
-  readonly connector: (id: string) => Pick<ConnectorRow, 'tenant'> | undefined;
-  readonly version: (key: VersionKey) => VersionRow | undefined;
-  readonly instance: (key: TenantKey) => InstanceRow | undefined;
-  readonly hasTarget: (key: TenantKey) => boolean;
-}
-
-export function intendedCatalog(fleet: Fleet, published: Published): Intended {
-  const connectors = new Map(things(fleet.connectors).map((thing) => [thing.id, thing]));
-  const versions = new Map(
-    things(fleet.connectors).map((thing) => {
-      const row = versionRow(thing, published);
-      return [versionKey(row), row];
-    }),
-  );
-  const instances = new Map(
-    things(fleet.instances).map((thing) => [keyOf(thing), instanceRow(thing, published)]),
-  );
-  const targets = new Set(things(fleet.targets).map(keyOf));
+async function readRouting(
+  run: Run,
+  fleet: Fleet,
+): Promise<Pick<Published, 'capabilities' | 'quotaPolicies' | 'bindings' | 'replicas'>> {
+  const bindings = things(fleet.bindings);
+  const quotaPolicies = [
+    ...things(fleet.quotaPolicies).map(idOf),
+    ...bindings.flatMap(({ quotaPolicy }) => quotaPolicy ?? []),
+  ];
   return {
-    connector: (id) => published.connectors.get(id) ?? connectors.get(id),
-    version: (key) => versions.get(versionKey(key)) ?? published.versions.get(versionKey(key)),
-    instance: (key) => instances.get(keyOf(key)) ?? published.instances.get(keyOf(key)),
-    hasTarget: (key) => targets.has(keyOf(key)) || published.targets.has(keyOf(key)),
+    capabilities: byKey(await readCapabilities(run, unique(capabilityIds(fleet))), idOf),
+    quotaPolicies: byKey(await readQuotaPolicies(run, unique(quotaPolicies)), idOf),
+    bindings: byKey(await readBindings(run, bindings, things(fleet.instances)), bindingKey),
+    replicas: byKey(await readReplicas(run, things(fleet.replicas).map(idOf)), idOf),
   };
-}
-
-/** A document's row; a status that it leaves out stays, and is `active` for a new version. */
-export function versionRow(thing: ConnectorDocument, published: Published): VersionRow {
-  const key = { connector: thing.id, version: thing.version };
-  const before = published.versions.get(versionKey(key));
-  return {
-    ...key,
-    status: thing.status ?? before?.status ?? 'active',
-    webhookScheme: asJson(thing.webhookScheme),
-    retry: asJson(thing.retry),
-  };
-}
-
-/** A document's row; a status that it leaves out stays, and is `enabled` for a new instance. */
-export function instanceRow(thing: InstanceDocument, published: Published): InstanceRow {
-  const { tenant, id, connector, version, grants } = thing;
-  const before = published.instances.get(keyOf(thing));
-  return {
-    tenant,
-    id,
-    connector,
-    version,
-    grants,
-    status: thing.status ?? before?.status ?? 'enabled',
-  };
-}
-
-/** What JSON keeps of a value: a field that is undefined is not there. */
-export function asJson(value: unknown): VersionRow['retry'] {
-  return JSON.parse(JSON.stringify(value)) as VersionRow['retry'];
 }
 
 export function things<Thing>(placed: readonly { readonly thing: Thing }[]): Thing[] {
   return placed.map(({ thing }) => thing);
+}
+
+function instanceKeys(fleet: Fleet): TenantKey[] {
+  const users = [
+    ...things(fleet.subscriptions),
+    ...things(fleet.bindings),
+    ...things(fleet.replicas),
+  ];
+  return [
+    ...things(fleet.instances),
+    ...users.map(({ tenant, instance }) => ({ tenant, id: instance })),
+  ];
+}
+
+/** Versions that the fleet names, and those that its instances and replicas are on. */
+function versionKeys(fleet: Fleet, known: readonly PublishedInstance[]): VersionKey[] {
+  const instances = [...things(fleet.instances), ...known];
+  const replicas = things(fleet.replicas).flatMap(({ tenant, instance, version }) => {
+    const at = instances.find((one) => one.tenant === tenant && one.id === instance);
+    return at === undefined || version === null ? [] : [{ connector: at.connector, version }];
+  });
+  return [
+    ...things(fleet.connectors).map(({ id, version }) => ({ connector: id, version })),
+    ...instances,
+    ...replicas,
+  ];
+}
+
+function capabilityIds(fleet: Fleet): string[] {
+  return [
+    ...things(fleet.capabilities).map(idOf),
+    ...things(fleet.connectors).flatMap(({ capabilities }) => capabilities),
+    ...things(fleet.bindings).map(({ capability }) => capability),
+    ...things(fleet.targets).flatMap(({ action }) => action?.capabilityId ?? []),
+  ];
 }
 
 function targetKeys(fleet: Fleet): TenantKey[] {
@@ -145,7 +143,7 @@ function refs(fleet: Fleet): string[] {
   return things(fleet.subscriptions).flatMap(({ ingress }) => (ingress ? [ingress.ref] : []));
 }
 
-const idOf = ({ id }: ConnectorRow): string => id;
+const idOf = ({ id }: { readonly id: string }): string => id;
 
 function byKey<Row>(rows: readonly Row[], key: (row: Row) => string): Map<string, Row> {
   return new Map(rows.map((row) => [key(row), row]));

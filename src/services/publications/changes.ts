@@ -1,5 +1,4 @@
 /** From a fleet and what is published to the rows that differ, and what is told of them. */
-import { createHash } from 'node:crypto';
 import type { PublicationEvent, PublicationRows } from '../../db/publications';
 import type { EventPayloads } from '../../domain/events';
 import { subscriptionId, tenantId } from '../../domain/ids';
@@ -8,36 +7,28 @@ import type {
   ConnectorRow,
   SettingsRow,
   SubscriptionRow,
-  TargetRow,
   TenantKey,
   VersionKey,
   VersionRow,
 } from '../../schemas/catalog-rows';
 import type { Fleet } from '../../schemas/fleet';
-import type { ConnectorDocument, FleetKind, SettingsDocument } from '../../schemas/fleet/documents';
-import type { Intended, Published } from './catalog-view';
+import type { FleetKind } from '../../schemas/fleet/documents';
+import type { Published } from './catalog-view';
+import { keyOf, things, versionKey } from './catalog-view';
+import type { Intended } from './intended';
+import { intendedCatalog } from './intended';
+import { routingDifferences, routingRows } from './routing-changes';
+import type { Difference, FleetChange } from './row-differences';
+import { differs, rowDifference } from './row-differences';
 import {
-  asJson,
   instanceRow,
-  intendedCatalog,
-  keyOf,
-  things,
-  versionKey,
+  settingsRow,
+  targetRow,
+  versionContent,
+  versionDigest,
   versionRow,
-} from './catalog-view';
-import type { FieldChange } from './differences';
-import { differences } from './differences';
+} from './rows';
 import { subscriptionRows } from './subscription-rows';
-
-/** What a publication does to one thing. */
-export interface FleetChange {
-  readonly kind: FleetKind;
-  /** `github@1.0.0` for a connector version. */
-  readonly id: string;
-  readonly tenant?: string;
-  readonly action: 'create' | 'update';
-  readonly fields: readonly FieldChange[];
-}
 
 export interface FleetChanges {
   readonly changes: readonly FleetChange[];
@@ -51,30 +42,33 @@ const PLATFORM = '_platform';
 export function fleetChanges(fleet: Fleet, published: Published): FleetChanges {
   const intended = intendedCatalog(fleet, published);
   const settings = settingsDifference(fleet, published.settings);
-  const versions = things(fleet.connectors)
-    .map((thing) => versionDifference(thing, published))
-    .filter(differs);
+  const versions = versionDifferences(fleet, published);
   const instances = things(fleet.instances)
-    .map((thing) =>
-      tenantDifference('Instance', instanceRow(thing, published), published.instances),
-    )
+    .map((thing) => instanceRow(thing, published))
+    .map((row) => tenantDifference('Instance', row, published.instances))
     .filter(differs);
+  const routing = routingDifferences(fleet, published, intended);
+  const { capabilities, quotaPolicies, bindings, replicas } = routing;
   const targets = things(fleet.targets)
-    .map(({ tenant, id, http }): TargetRow => ({ tenant, id, http: asJson(http) }))
-    .map((row) => tenantDifference('Target', row, published.targets))
+    .map((thing) => tenantDifference('Target', targetRow(thing), published.targets))
     .filter(differs);
   const subscriptions = subscriptionRows(fleet, published, intended)
     .map((row) => tenantDifference('Subscription', row, published.subscriptions))
     .filter(differs);
   return {
-    changes: [settings, versions, instances, targets, subscriptions]
+    // In the order in which one refers to the other.
+    changes: [
+      ...[settings, capabilities, versions, quotaPolicies, instances, bindings, replicas],
+      ...[targets, subscriptions],
+    ]
       .flat()
       .map(({ change }) => change),
     rows: {
       settings: settings[0]?.row ?? null,
       connectors: newConnectors(fleet, published),
-      versions: versions.map(({ row }) => ({ ...row, digest: contentDigest(row) })),
+      versions: versions.map(({ row }) => ({ ...row, digest: versionDigest(row) })),
       instances: instances.map(({ row }) => row),
+      ...routingRows(routing),
       targets: targets.map(({ row }) => row),
       subscriptions: subscriptions.map(({ row }) => row),
       ingresses: subscriptions.flatMap(({ row }) => ingressRow(row, published)),
@@ -84,52 +78,30 @@ export function fleetChanges(fleet: Fleet, published: Published): FleetChanges {
   };
 }
 
-interface Difference<Row> {
-  readonly row: Row;
-  readonly change: FleetChange;
-}
-
-function differs({ change }: Difference<unknown>): boolean {
-  return change.fields.length > 0;
-}
-
 function settingsDifference(fleet: Fleet, before: SettingsRow): Difference<SettingsRow>[] {
   return things(fleet.settings)
     .map((thing) => {
       const row = settingsRow(thing, before);
-      const fields = differences(before, row);
-      return {
-        row,
-        change: { kind: 'Settings', id: 'settings', action: 'update', fields } as const,
-      };
+      const names = { kind: 'Settings', id: 'settings', tenant: null } as const;
+      return rowDifference(names, row, { before, after: row });
     })
     .filter(differs);
 }
 
-function settingsRow(thing: SettingsDocument, before: SettingsRow): SettingsRow {
-  return {
-    replayWindowMinutes: thing.replayWindowMinutes ?? before.replayWindowMinutes,
-    defaultRetry:
-      thing.defaultRetry === undefined ? before.defaultRetry : asJson(thing.defaultRetry),
-    rejectedBytesMinutes: thing.rejectedBytesMinutes ?? before.rejectedBytesMinutes,
-  };
-}
-
-function versionDifference(thing: ConnectorDocument, published: Published): Difference<VersionRow> {
-  const row = versionRow(thing, published);
-  const before = published.versions.get(versionKey(row));
-  const shown = ({ status, webhookScheme, retry }: VersionRow) => ({
-    status,
-    webhookScheme,
-    retry,
-  });
-  const { name, provider } = thing;
-  const fields = before
-    ? differences(shown(before), shown(row))
-    : differences(null, { name, provider, ...shown(row) });
-  const action = before === undefined ? 'create' : 'update';
-  const tenant = thing.tenant === null ? {} : { tenant: thing.tenant };
-  return { row, change: { kind: 'Connector', id: versionKey(row), ...tenant, action, fields } };
+function versionDifferences(fleet: Fleet, published: Published): Difference<VersionRow>[] {
+  const shown = (row: VersionRow) => ({ status: row.status, ...versionContent(row) });
+  return things(fleet.connectors)
+    .map((thing) => {
+      const row = versionRow(thing, published);
+      const before = published.versions.get(versionKey(row));
+      const { name, provider, tenant } = thing;
+      const names = { kind: 'Connector', id: versionKey(row), tenant } as const;
+      return rowDifference(names, row, {
+        before: before && shown(before),
+        after: { ...(before ? {} : { name, provider }), ...shown(row) },
+      });
+    })
+    .filter(differs);
 }
 
 function tenantDifference<Row extends TenantKey>(
@@ -138,12 +110,7 @@ function tenantDifference<Row extends TenantKey>(
   published: ReadonlyMap<string, Row>,
 ): Difference<Row> {
   const { tenant, id, ...after } = row;
-  const before = published.get(keyOf(row));
-  const known =
-    before && Object.fromEntries(Object.entries(before).filter(([name]) => name in after));
-  const fields = differences(known ?? null, after);
-  const action = before === undefined ? 'create' : 'update';
-  return { row, change: { kind, id, tenant, action, fields } };
+  return rowDifference({ kind, id, tenant }, row, { before: published.get(keyOf(row)), after });
 }
 
 function newConnectors(fleet: Fleet, published: Published): ConnectorRow[] {
@@ -151,12 +118,6 @@ function newConnectors(fleet: Fleet, published: Published): ConnectorRow[] {
     .filter(({ id }) => !published.connectors.has(id))
     .map(({ id, name, provider, tenant }) => [id, { id, name, provider, tenant }] as const);
   return [...new Map(rows).values()];
-}
-
-/** Over everything of a version that never changes. */
-function contentDigest({ connector, version, webhookScheme, retry }: VersionRow): string {
-  const content = canonicalJson({ connector, version, webhookScheme, retry });
-  return createHash('sha256').update(content).digest('hex');
 }
 
 function ingressRow(row: SubscriptionRow, published: Published): PublicationRows['ingresses'] {

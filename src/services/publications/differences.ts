@@ -9,10 +9,23 @@ export interface FieldChange {
   readonly after: unknown;
 }
 
-/** Compares field by field; groups are gone into, lists are compared as a whole. */
+/**
+ * Compares field by field; groups are gone into, lists are compared as a whole. Things that differ
+ * always differ in a field.
+ */
 export function differences(before: object | null, after: object): FieldChange[] {
-  const old = new Map(before === null ? [] : leaves(before, ''));
-  const young = new Map(leaves(after, ''));
+  const told = changes(before === null ? [] : leaves(before, ''), leaves(after, ''));
+  if (told.length > 0 || before === null) return told;
+  // Foreign JSON can differ where no leaf does: an empty group, or a dot in a name.
+  return changes(Object.entries(before), Object.entries(after));
+}
+
+function changes(
+  before: readonly [string, unknown][],
+  after: readonly [string, unknown][],
+): FieldChange[] {
+  const old = new Map(before);
+  const young = new Map(after);
   return [...new Set([...young.keys(), ...old.keys()])]
     .map((field) => ({
       field,

@@ -6,21 +6,32 @@ import type { Fleet } from '../../schemas/fleet';
 import { thingKey } from '../../schemas/fleet';
 import type { FleetMistake } from '../../schemas/fleet/mistakes';
 import type { Published } from './catalog-view';
-import { intendedCatalog } from './catalog-view';
+import { bindingKey, things } from './catalog-view';
+import { intendedCatalog } from './intended';
+import { bindingMistakes } from './references/bindings';
+import { capabilityMistakes } from './references/capabilities';
 import type { Checked } from './references/checked';
 import { connectorMistakes } from './references/connectors';
 import { instanceMistakes } from './references/instances';
+import { replicaMistakes } from './references/replicas';
 import { subscriptionMistakes } from './references/subscriptions';
+import { targetMistakes } from './references/targets';
 
 export function referenceMistakes(fleet: Fleet, published: Published): FleetMistake[] {
+  const written = new Set(things(fleet.bindings).map(bindingKey));
   const checked: Checked = {
     published,
     intended: intendedCatalog(fleet, published),
+    isWritten: (binding) => written.has(bindingKey(binding)),
     isBroken: (kind, key) => fleet.broken.has(thingKey(kind, key)),
   };
   return [
+    ...fleet.capabilities.flatMap((placed) => capabilityMistakes(placed, checked)),
     ...fleet.connectors.flatMap((placed) => connectorMistakes(placed, checked)),
     ...fleet.instances.flatMap((placed) => instanceMistakes(placed, checked)),
+    ...bindingMistakes(fleet.bindings, checked),
+    ...fleet.replicas.flatMap((placed) => replicaMistakes(placed, checked)),
+    ...fleet.targets.flatMap((placed) => targetMistakes(placed, checked)),
     ...subscriptionMistakes(fleet.subscriptions, checked),
   ];
 }

@@ -2,8 +2,10 @@
 import type { SubscriptionRow } from '../../schemas/catalog-rows';
 import type { Fleet } from '../../schemas/fleet';
 import type { SubscriptionDocument } from '../../schemas/fleet/documents';
-import type { Intended, Published } from './catalog-view';
-import { asJson, keyOf, things } from './catalog-view';
+import type { Published } from './catalog-view';
+import { keyOf, things } from './catalog-view';
+import type { Intended } from './intended';
+import { asJson } from './rows';
 
 export function subscriptionRows(
   fleet: Fleet,

@@ -1,10 +1,14 @@
+import type { BindingKey } from '../../../schemas/catalog-rows';
 import type { FleetKind } from '../../../schemas/fleet/documents';
-import type { Intended, Published } from '../catalog-view';
+import type { Published } from '../catalog-view';
+import type { Intended } from '../intended';
 
 /** What every check looks at. */
 export interface Checked {
   readonly published: Published;
   readonly intended: Intended;
+  /** Whether the file has a document of this binding. */
+  readonly isWritten: (binding: BindingKey) => boolean;
   /** A document of that key is in the file, but has mistakes of its own. */
   readonly isBroken: (kind: FleetKind, key: DocumentKey) => boolean;
 }

@@ -1,22 +1,28 @@
-/** Checks of a Connector document: its version never changes, its status only moves forward. */
+/**
+ * Checks of a Connector document: its version never changes, its status only moves forward, what it
+ * offers is there.
+ */
 import type { ConnectorDocument } from '../../../schemas/fleet/documents';
 import { CONNECTOR_STATUSES } from '../../../schemas/fleet/documents';
 import type { FleetMistake, Placed } from '../../../schemas/fleet/mistakes';
 import { mistakeAt } from '../../../schemas/fleet/mistakes';
 import type { VersionRow } from '../../../schemas/catalog-rows';
-import { versionKey, versionRow } from '../catalog-view';
+import { versionKey } from '../catalog-view';
 import type { Published } from '../catalog-view';
 import { differences } from '../differences';
+import { versionContent, versionRow } from '../rows';
 import type { Checked } from './checked';
 
 export function connectorMistakes(
   placed: Placed<ConnectorDocument>,
-  { published }: Checked,
+  checked: Checked,
 ): FleetMistake[] {
+  const { published } = checked;
   const row = versionRow(placed.thing, published);
   const before = published.versions.get(versionKey(row));
   return [
     ...identityMistakes(placed, published),
+    ...offerMistakes(placed, checked),
     ...(before === undefined
       ? []
       : [...contentMistakes(placed, before, row), ...statusMistakes(placed, before, row)]),
@@ -39,13 +45,26 @@ function identityMistakes(
     });
 }
 
+function offerMistakes(
+  { place, thing }: Placed<ConnectorDocument>,
+  { intended, isBroken }: Checked,
+): FleetMistake[] {
+  return thing.capabilities
+    .filter((id) => !intended.hasCapability(id) && !isBroken('Capability', { id }))
+    .map((id) => {
+      const problem = `there is no capability ${id}, neither in this file nor in the catalog`;
+      return mistakeAt(place, ['capabilities'], problem);
+    });
+}
+
 function contentMistakes(
   { place, thing }: Placed<ConnectorDocument>,
   before: VersionRow,
   row: VersionRow,
 ): FleetMistake[] {
-  return (['webhookScheme', 'retry'] as const).flatMap((part) => {
-    const fields = differences({ [part]: before[part] }, { [part]: row[part] });
+  const was = new Map<string, unknown>(Object.entries(versionContent(before)));
+  return Object.entries(versionContent(row)).flatMap(([part, is]) => {
+    const fields = differences({ [part]: was.get(part) }, { [part]: is });
     if (fields.length === 0) return [];
     const names = fields.map(({ field }) => field);
     const problem =

@@ -1,9 +1,12 @@
-/** Checks of an Instance document, and of what a changed instance means for its subscriptions. */
-import type { PublishedInstance, VersionRow } from '../../../schemas/catalog-rows';
+/**
+ * Checks of an Instance document, and of what a changed instance means for its subscriptions and
+ * bindings.
+ */
+import type { BindingRow, PublishedInstance, VersionRow } from '../../../schemas/catalog-rows';
 import type { InstanceDocument } from '../../../schemas/fleet/documents';
 import type { FleetMistake, Placed } from '../../../schemas/fleet/mistakes';
 import { mistakeAt } from '../../../schemas/fleet/mistakes';
-import { keyOf } from '../catalog-view';
+import { bindingKey, keyOf } from '../catalog-view';
 import type { Checked } from './checked';
 
 export function instanceMistakes(
@@ -14,7 +17,7 @@ export function instanceMistakes(
   return [
     ...identityMistakes(placed, before),
     ...versionMistakes(placed, before, checked),
-    ...grantMistakes(placed, before),
+    ...grantMistakes(placed, before, checked),
   ];
 }
 
@@ -38,8 +41,9 @@ function identityMistakes(
 function versionMistakes(
   { place, thing }: Placed<InstanceDocument>,
   before: PublishedInstance | undefined,
-  { intended, isBroken }: Checked,
+  checked: Checked,
 ): FleetMistake[] {
+  const { intended, isBroken } = checked;
   const { connector, version } = thing;
   if (isBroken('Connector', { id: connector, version })) return [];
   const row = intended.version({ connector, version });
@@ -52,8 +56,11 @@ function versionMistakes(
     const problem = `connector ${connector} belongs to tenant ${owner} alone`;
     return [mistakeAt(place, ['connector'], problem)];
   }
-  const moved = before?.version !== version;
-  return moved ? movedMistakes({ place, thing }, before, row) : [];
+  if (before?.version === version) return [];
+  return [
+    ...movedMistakes({ place, thing }, before, row),
+    ...boundMistakes({ place, thing }, row, checked),
+  ];
 }
 
 /** A new instance, or one that changes its version: what it moves to must be usable. */
@@ -76,11 +83,54 @@ function movedMistakes(
   return [];
 }
 
+/** What serves goes on serving: the new version must be usable and offer what is bound. */
+function boundMistakes(
+  { place, thing }: Placed<InstanceDocument>,
+  to: VersionRow,
+  checked: Checked,
+): FleetMistake[] {
+  const bound = servingBindings(thing, checked);
+  if (bound.length > 0 && to.status !== 'active' && to.status !== 'revoked') {
+    const problem = `this version is ${to.status}, and the instance has bindings: they need an active one`;
+    return [mistakeAt(place, ['version'], problem)];
+  }
+  // A binding of this very file has the mistake itself.
+  const lost = bound
+    .filter((row) => !checked.isWritten(row) && !to.capabilities.includes(row.capability))
+    .map(({ capability }) => capability);
+  if (lost.length === 0) return [];
+  const problem = `this version does not offer ${lost.join(', ')}, which the instance is bound to; disable the binding first`;
+  return [mistakeAt(place, ['version'], problem)];
+}
+
+/** Bindings that are published, and enabled before and after. */
+function servingBindings(
+  { tenant, id }: InstanceDocument,
+  { intended, published }: Checked,
+): BindingRow[] {
+  return intended.bindings.filter(
+    (row) =>
+      row.tenant === tenant &&
+      row.instance === id &&
+      row.enabled &&
+      published.bindings.get(bindingKey(row))?.enabled === true,
+  );
+}
+
 function grantMistakes(
   { place, thing }: Placed<InstanceDocument>,
   before: PublishedInstance | undefined,
+  checked: Checked,
 ): FleetMistake[] {
-  if (before?.subscribed !== true || thing.grants.includes('source')) return [];
-  const problem = 'must keep source while the instance has subscriptions; deactivate them first';
-  return [mistakeAt(place, ['grants'], problem)];
+  const found: FleetMistake[] = [];
+  if (before?.subscribed === true && !thing.grants.includes('source')) {
+    const problem = 'must keep source while the instance has subscriptions; deactivate them first';
+    found.push(mistakeAt(place, ['grants'], problem));
+  }
+  const bound = servingBindings(thing, checked).filter((row) => !checked.isWritten(row));
+  if (bound.length > 0 && !thing.grants.includes('tool')) {
+    const problem = 'must keep tool while the instance has bindings; disable them first';
+    found.push(mistakeAt(place, ['grants'], problem));
+  }
+  return found;
 }
