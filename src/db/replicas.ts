@@ -6,8 +6,10 @@ import type {
   RegistryAdministrator,
   RegistryReader,
 } from '../domain/registry-ports';
+import type { HostFacts } from '../schemas/replica-rows';
 import {
   FleetStatusRow,
+  HostFactsRow,
   LifecycleAnswerRow,
   OverdueAttempt,
   ReplicaIdentityRow,
@@ -35,6 +37,22 @@ export const replicaStatements = {
         version, endpoint, peer_did as "peerDid", status, incarnation,
         health_revision as "healthRevision", store_epoch as "storeEpoch"
       from waybill.replicas where replica_id = $1`,
+  },
+  host: {
+    name: 'replica_host',
+    text: `select r.peer_did as "peerDid", r.status, r.store_epoch as "storeEpoch",
+        v.manifest_digest as "manifestDigest",
+        floor(extract(epoch from clock_timestamp()) * 1000)::bigint as "nowMs"
+      from waybill.replicas r join waybill.connector_versions v using (connector_id, version)
+      where r.replica_id = $1`,
+  },
+  takeSweepTurn: {
+    name: 'replica_take_sweep_turn',
+    text: 'select waybill.take_sweep_turn($1) as mine',
+  },
+  leaveSweepTurn: {
+    name: 'replica_leave_sweep_turn',
+    text: 'select waybill.leave_sweep_turn($1)',
   },
   expire: { name: 'replica_expire', text: 'select waybill.expire_replicas($1) as count' },
   overdue: { name: 'replica_overdue', text: 'select * from waybill.overdue_attempts($1)' },
@@ -90,6 +108,28 @@ export function registryReader(db: Database): RegistryReader {
   };
 }
 
+/**
+ * What a host's lifecycle call is judged by, and the database's clock; null where there is no such
+ * replica. Role waybill_lifecycle.
+ */
+export async function readHostFacts(db: Database, replicaId: string): Promise<HostFacts | null> {
+  const [row] = await db.query(replicaStatements.host, [replicaId]);
+  return row === undefined ? null : HostFactsRow.parse(row);
+}
+
+/**
+ * Takes the turn of the sweep for `holdMs`: one process of the deployment has it at a time. False:
+ * another one has it, or just did its round. Role waybill_operations.
+ */
+export async function takeSweepTurn(db: Database, holdMs: number): Promise<boolean> {
+  return onlyRow(await db.query(replicaStatements.takeSweepTurn, [holdMs]))['mine'] === true;
+}
+
+/** Ends the turn: the next one begins after `pauseMs`, whoever takes it. */
+export async function leaveSweepTurn(db: Database, pauseMs: number): Promise<void> {
+  await db.query(replicaStatements.leaveSweepTurn, [pauseMs]);
+}
+
 /** Sweep and figures over a pool of role `waybill_operations`. */
 export function fleetStatusProvider(db: Database): FleetStatusProvider {
   return {
@@ -102,7 +142,8 @@ export function fleetStatusProvider(db: Database): FleetStatusProvider {
 
 /**
  * Marks the replicas first, then ends each attempt in a transaction of its own: no sweep holds the
- * locks of two actions (docs/architecture, "Routes"). What it leaves, the next one finds.
+ * locks of two actions (docs/architecture, "Routes"). What it leaves, the next one finds. An attempt
+ * that cannot be ended now does not keep the others; then the first such failure is thrown.
  */
 async function sweepRoutes(
   db: Database,
@@ -110,12 +151,18 @@ async function sweepRoutes(
 ): Promise<{ readonly offline: number; readonly settled: number }> {
   const offline = Number(onlyRow(await db.query(replicaStatements.expire, [limit]))['count']);
   const overdue = await db.query(replicaStatements.overdue, [limit]);
+  const failures: unknown[] = [];
   let settled = 0;
   for (const row of overdue) {
     const { tenant_id: tenant, action_id: action, fence } = OverdueAttempt.parse(row);
-    const [answer] = await db.query(replicaStatements.expireAttempt, [tenant, action, fence]);
-    if (answer?.['ended'] === true) settled += 1;
+    try {
+      const [answer] = await db.query(replicaStatements.expireAttempt, [tenant, action, fence]);
+      if (answer?.['ended'] === true) settled += 1;
+    } catch (error) {
+      failures.push(error);
+    }
   }
   await db.query(replicaStatements.finishReleases, [limit]);
+  if (failures.length > 0) throw failures[0];
   return { offline, settled };
 }

@@ -21,9 +21,20 @@ export interface RouteTokenClaims {
   readonly incarnation: number;
   /**
    * The host's store when the action was first sent to it. A host with another one has lost its
-   * memory and refuses, so that an action is not begun twice. Null where nothing was sent before.
+   * memory and refuses, so that an action is not begun twice. Null where nothing was sent before. A
+   * reconcile that brings the request along names the store that is asked: it is told what to look for.
    */
   readonly store_epoch: string | null;
+  /**
+   * How long ago the action was last sent to a host, in milliseconds: a duration, because no two clocks
+   * agree. Null where it was never sent.
+   */
+  readonly sent_ago_ms: number | null;
+  /**
+   * Of an `execute`: a person is certain that what was begun under lower fences had no effect, and that
+   * none is under way. The host takes such an intent back and begins.
+   */
+  readonly begin_anew: boolean;
   readonly topology: Topology;
   /** The host refuses a lower one than it has stored for the action. */
   readonly fence: number;

@@ -36,9 +36,17 @@ export interface HostCall {
   readonly incarnation: number;
   /** The host's memory when the action was first sent to it; null before that. */
   readonly storeEpoch: string | null;
+  /** How long ago the action was last sent to a host, by the database's clock; null: never. */
+  readonly sentAgoMs: number | null;
+  /** A person is certain that what was begun before had no effect: an `execute` begins anew. */
+  readonly beginAnew: boolean;
   readonly approval: string | null;
-  /** The reservation's remaining time: the token expires with it. */
-  readonly expiresInMs: number;
+  /**
+   * The token expires then: at the attempt's deadline, in milliseconds since the epoch on the database's
+   * clock. An instant, so that a process that was frozen for a while does not send a token that is
+   * good for longer.
+   */
+  readonly expiresAtMs: number;
   /** One deadline over connecting, sending, waiting and reading. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -55,8 +63,12 @@ export type EndpointCall = Pick<RouteAssignment, 'endpoint' | 'transportProfile'
 export interface HostClient {
   /** `body` is the request's JSON, byte by byte the same in every try. */
   execute(call: HostCall, body: Uint8Array): Promise<HostResult>;
-  /** `fence` is above every one given out for the action; nothing below it is begun any more. */
-  reconcile(call: HostCall): Promise<HostResult>;
+  /**
+   * `fence` is above every one given out for the action; nothing below it is begun any more. `body` is
+   * the request: only for a store that was not there when the action was sent, which `storeEpoch` then
+   * names. That store takes the action on and looks for its effect; its refusals are no proof.
+   */
+  reconcile(call: HostCall, body?: Uint8Array): Promise<HostResult>;
   /** As `reconcile`; what has not begun never will. */
   cancel(call: HostCall): Promise<HostResult>;
   /** Changes nothing, not even the fence. */
@@ -69,6 +81,7 @@ export interface HostClient {
 }
 
 const NO_BODY = Buffer.alloc(0);
+const NO_BODY_SHA256 = sha256Hex(NO_BODY);
 
 export function createHostClient(options: HostClientOptions): HostClient {
   const agent = hostAgent(options.connectionsPerHost);
@@ -106,7 +119,7 @@ export function createHostClient(options: HostClientOptions): HostClient {
     });
   return {
     execute: (call, body) => send(call, 'execute', body),
-    reconcile: (call) => send(call, 'reconcile', NO_BODY),
+    reconcile: (call, body = NO_BODY) => send(call, 'reconcile', body),
     cancel: (call) => send(call, 'cancel', NO_BODY),
     read: (call) => send(call, 'read', NO_BODY),
     manifest: async (at) =>
@@ -158,6 +171,8 @@ function claimsOf(call: HostCall, purpose: TokenPurpose, bodySha256: string): Ro
     replica: route.replicaId,
     incarnation: call.incarnation,
     store_epoch: call.storeEpoch,
+    begin_anew: call.beginAnew,
+    sent_ago_ms: call.sentAgoMs === null ? null : Math.max(0, Math.floor(call.sentAgoMs)),
     topology: route.topology,
     fence: call.fence,
     catalog_revision: route.catalogRevision,
@@ -180,9 +195,8 @@ async function sign(
   { issuer, key, nowMs }: HostClientOptions,
   { call, claims, jti }: Sent,
 ): Promise<string> {
-  const issuedAtMs = nowMs();
-  const expiresAtMs = issuedAtMs + call.expiresInMs;
-  const frame = { issuer, audience: call.route.peerDid, jti, issuedAtMs, expiresAtMs };
+  const { route, expiresAtMs } = call;
+  const frame = { issuer, audience: route.peerDid, jti, issuedAtMs: nowMs(), expiresAtMs };
   return await signRouteToken(claims, frame, key);
 }
 
@@ -197,22 +211,29 @@ async function judge(body: Buffer, sent: Sent & { readonly token: string }): Pro
     tokenSha256: sha256Hex(sent.token),
     bodySha256: claims.body_sha256,
   });
-  return opened.kind === 'answer' ? verdictOf(opened, call.storeEpoch) : distrusted(opened.kind);
+  return opened.kind === 'answer' ? verdictOf(opened, sent) : distrusted(opened.kind);
 }
 
 function verdictOf(
   { claims }: Extract<OpenedAnswer, { kind: 'answer' }>,
-  askedEpoch: string | null,
+  { call, claims: asked }: Sent,
 ): HostResult {
   const { outcome, store_epoch: storeEpoch } = claims;
+  const askedEpoch = call.storeEpoch;
   const isFact = outcome.kind === 'succeeded' || outcome.kind === 'failed';
   if (askedEpoch !== null && askedEpoch !== storeEpoch && !isFact) {
     const detail = 'the host has another store than when the action was sent to it';
-    return { kind: 'lost', cause: 'host', reason: 'store_lost', detail };
+    return { kind: 'lost', cause: 'host', reason: 'store_lost', detail, storeEpoch };
   }
   if (outcome.kind !== 'refused') return { kind: 'answered', outcome, storeEpoch };
-  const { refusal, started, highest_fence: highestFence } = outcome;
+  const { refusal, highest_fence: highestFence } = outcome;
+  // A memory that was not there when the action was sent cannot vouch for what it refuses.
+  const started = outcome.started || bringsRequest(asked);
   return { kind: 'refused', refusal, started, highestFence, storeEpoch };
+}
+
+function bringsRequest({ purpose, body_sha256: digest }: RouteTokenClaims): boolean {
+  return purpose === 'reconcile' && digest !== NO_BODY_SHA256;
 }
 
 function distrusted(kind: Exclude<OpenedAnswer['kind'], 'answer'>): HostResult {

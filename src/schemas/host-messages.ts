@@ -41,6 +41,8 @@ export const RouteTokenSchema: z.ZodType<RouteToken> = z.object({
   replica: Text,
   incarnation: Count,
   store_epoch: Text.nullable(),
+  sent_ago_ms: Count.nullable(),
+  begin_anew: z.boolean(),
   topology: z.object({ region: z.string(), zone: z.string(), capacityClass: z.string() }),
   fence: z.int().positive(),
   catalog_revision: Count,
@@ -134,20 +136,38 @@ export const TokenTrust = z.object({
 });
 export type TokenTrust = z.infer<typeof TokenTrust>;
 
-/** What the lifecycle service answers, with 200 or 409. */
-export const LifecycleReply = z.discriminatedUnion('kind', [
-  z.object({
+/** What the lifecycle service answers with 200. */
+export const LifecycleAccepted = z
+  .object({
     kind: z.literal('accepted'),
     sequence: z.int().positive(),
     incarnation: Count,
     status: z.enum(['registered', 'ready', 'draining', 'drained', 'offline']),
-    leaseMs: z.int().positive(),
-    /** With `register` and `heartbeat`: a new key gets here before it is used. */
-    trust: TokenTrust.optional(),
-  }),
-  z.object({ kind: z.literal('unknown_replica') }),
-  z.object({ kind: z.literal('stale_sequence'), sequence: Count }),
-]);
+    leaseMs: Count.describe('0 once it is offline.'),
+    trust: TokenTrust.optional().describe(
+      'With `register` and `heartbeat`: a new key gets here before it is used.',
+    ),
+  })
+  .meta({ id: 'LifecycleAccepted' });
+
+/** What it answers with 409. */
+export const LifecycleDeclined = z
+  .discriminatedUnion('kind', [
+    z.object({ kind: z.literal('unknown_replica') }),
+    z.object({
+      kind: z
+        .literal('must_register')
+        .describe('Its lease ran out; the same process may register.'),
+      sequence: Count,
+    }),
+    z.object({
+      kind: z.literal('stale_sequence').describe('Another process has spoken for it since.'),
+      sequence: Count,
+    }),
+  ])
+  .meta({ id: 'LifecycleDeclined' });
+
+export const LifecycleReply = z.discriminatedUnion('kind', [LifecycleAccepted, LifecycleDeclined]);
 export type LifecycleReply = z.infer<typeof LifecycleReply>;
 
 /** Answers of `/health` and `/ready`. */

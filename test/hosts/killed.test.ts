@@ -198,6 +198,34 @@ test('a host that comes back without its store is a new epoch, not a host that d
   const lost = { kind: 'lost', cause: 'host', reason: 'store_lost' };
   expect(await client.reconcile(asked)).toMatchObject(lost);
   expect(await client.execute({ ...asked, fence: 12 }, BODY)).toMatchObject(lost);
+  const adopted = { ...asked, fence: 13, storeEpoch: emptied.storeEpoch, sentAgoMs: 60_000 };
+  expect(await client.reconcile(adopted, BODY)).toMatchObject({ outcome: { kind: 'unknown' } });
+  expect(await client.reconcile({ ...adopted, fence: 14 })).toMatchObject({
+    outcome: { kind: 'unknown' },
+  });
   expect(effectsOf(call)).toBe(1);
   await emptied.stop();
 });
+
+test.each<{ point: HostPoint; kind: string; effects: number }>([
+  { point: 'intent_persisted', kind: 'not_started', effects: 0 },
+  { point: 'provider_effect_committed', kind: 'succeeded', effects: 1 },
+])(
+  'killed at $point, back without its store and given the request: it looks, and it is $kind',
+  async ({ point, kind, effects }) => {
+    const { call, heir } = await killedAt(point, 'tickets.create');
+    const sentAt = performance.now();
+    await heir.kill();
+    const emptied = await HostProcess.start({ ...options, storeFile: folder.file(point) });
+    let fence = 10;
+    const result = await until('it is known', async () => {
+      const sentAgoMs = performance.now() - sentAt;
+      const at = to(emptied, { ...call, storeEpoch: emptied.storeEpoch, sentAgoMs }, (fence += 1));
+      const answer = await client.reconcile(at, BODY);
+      return answer.kind === 'answered' && answer.outcome.kind === 'unknown' ? null : answer;
+    });
+    expect(result).toMatchObject({ outcome: { kind } });
+    expect(effectsOf(call)).toBe(effects);
+    await emptied.stop();
+  },
+);

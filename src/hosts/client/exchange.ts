@@ -2,9 +2,9 @@
 import { isIP } from 'node:net';
 import { Agent, request, type Dispatcher } from 'undici';
 import { connectionFault } from '../../domain/connection-errors';
-import type { RouteAssignment } from '../../domain/routes';
+import type { RouteAssignment, UnknownCause } from '../../domain/routes';
 import { readCapped } from '../protocol/read-capped';
-import type { HostResult } from './results';
+import type { LostReason, NotSentReason } from './results';
 
 export interface Exchange {
   readonly endpoint: Pick<RouteAssignment, 'endpoint' | 'transportProfile'>;
@@ -17,7 +17,14 @@ export interface Exchange {
   readonly signal: AbortSignal;
 }
 
-type Failure = Extract<HostResult, { kind: 'not_sent' | 'lost' }>;
+type Failure =
+  | { readonly kind: 'not_sent'; readonly reason: NotSentReason; readonly detail: string }
+  | {
+      readonly kind: 'lost';
+      readonly cause: UnknownCause;
+      readonly reason: LostReason;
+      readonly detail: string;
+    };
 
 export type Exchanged =
   { readonly kind: 'received'; readonly status: number; readonly body: Buffer } | Failure;
@@ -90,14 +97,11 @@ function failureOf(
   return lostBy('connection_lost', `the answer was lost${code === '' ? '' : `: ${code}`}`);
 }
 
-function notSent(
-  reason: Extract<Failure, { kind: 'not_sent' }>['reason'],
-  detail: string,
-): Failure {
+function notSent(reason: NotSentReason, detail: string): Failure {
   return { kind: 'not_sent', reason, detail };
 }
 
 /** The host's doing. */
-function lostBy(reason: Extract<Failure, { kind: 'lost' }>['reason'], detail: string): Failure {
+function lostBy(reason: LostReason, detail: string): Failure {
   return { kind: 'lost', cause: 'host', reason, detail };
 }

@@ -25,6 +25,15 @@ export type HostResult =
       readonly cause: UnknownCause;
       readonly reason: LostReason;
       readonly detail: string;
+    }
+  /** The answer is good and comes from another memory than the one that was asked about. */
+  | {
+      readonly kind: 'lost';
+      readonly cause: 'host';
+      readonly reason: 'store_lost';
+      readonly detail: string;
+      /** That other memory: a reconcile that brings the request along may ask it to look. */
+      readonly storeEpoch: string;
     };
 
 export type NotSentReason =
@@ -45,8 +54,6 @@ export type LostReason =
   | 'wrong_reference'
   | 'answer_invalid'
   | 'answer_too_large'
-  /** The answer is good and comes from another memory than the one that was asked about. */
-  | 'store_lost'
   /** Given up by us: a shutdown, a cancel, a lost heartbeat. */
   | 'aborted';
 

@@ -9,11 +9,20 @@ import type {
   RefusedAnswer,
 } from '../../domain/host-protocol';
 import type { Capability, PreparedWork, Recovery, WorkContext } from './connector';
-import { begin, fenceOff, finish, hasStarted, withdraw, type StoreRefusal } from './decisions';
+import {
+  adopt,
+  begin,
+  fenceOff,
+  finish,
+  hasStarted,
+  withdraw,
+  type FenceAnswer,
+  type StoreRefusal,
+} from './decisions';
 import { within, Jobs, type Job } from './jobs';
 import { storable } from './outcomes';
 import type { ReachPoint } from './points';
-import type { ActionRef, HostStore, RecordedWork, UsedToken } from './store';
+import type { ActionRef, Decide, HostStore, RecordedWork, UsedToken } from './store';
 
 export interface ActionDeps {
   readonly store: HostStore;
@@ -31,8 +40,17 @@ export interface ActionCall extends ActionRef {
   readonly answerWithinMs: number;
 }
 
+type AskedWork = Omit<RecordedWork, 'tries' | 'intentAtMs'> & { readonly request: string };
+
 export interface ExecuteCall extends ActionCall {
-  readonly work: Omit<RecordedWork, 'tries' | 'intentAtMs'> & { readonly request: string };
+  /** See `BeginStep`. */
+  readonly anew: boolean;
+  readonly work: AskedWork;
+}
+
+export interface ReconcileCall extends ActionCall {
+  /** The request, of an action that was sent to a memory which is gone; null: ours was there. */
+  readonly adopted: (AskedWork & { readonly sentAgoMs: number }) | null;
 }
 
 /** How a job ended: what stands for good, or why nothing does. */
@@ -76,9 +94,12 @@ export class Actions {
     return { kind: 'unknown' };
   }
 
-  /** Fences the action off and tells what became of it; nothing began: it is sealed. */
-  async reconcile(call: ActionCall): Promise<HostVerdict> {
-    const step = await this.#fence(call, 'seal', call.token);
+  /**
+   * Fences the action off and tells what became of it; nothing began: it is sealed. An adopted one is
+   * an intent whose effect is looked for: not knowing it proves nothing.
+   */
+  async reconcile(call: ReconcileCall): Promise<HostVerdict> {
+    const step = await this.#fence(call, this.#sealing(call), call.token);
     if (step.kind !== 'job') return step;
     if (step.job.kind === 'execution') return runningNow(step.job);
     return asOutcome(await this.#wait(call, step.job));
@@ -87,7 +108,8 @@ export class Actions {
   /** Fences the action off and stops it; nothing began: it never will. */
   async cancel(call: ActionCall): Promise<HostVerdict> {
     for (let round = 0; round < ROUNDS; round += 1) {
-      const step = await this.#fence(call, 'tombstone', round === 0 ? call.token : null);
+      const bury = fenceOff(call.fence, 'tombstone');
+      const step = await this.#fence(call, bury, round === 0 ? call.token : null);
       if (step.kind !== 'job') return step;
       if (step.job.kind === 'execution') step.job.abort();
       const end = await this.#wait(call, step.job);
@@ -107,13 +129,13 @@ export class Actions {
     return job === undefined ? { kind: 'unknown' } : runningNow(job);
   }
 
-  /** A refusal that tells the truth about what has begun. */
-  async refuse(ref: ActionRef, refusal: HostRefusal): Promise<RefusedAnswer> {
+  /** A refusal that tells the truth about what has begun; `blind`: the memory may not have been there. */
+  async refuse(ref: ActionRef, refusal: HostRefusal, blind = false): Promise<RefusedAnswer> {
     const record = await this.#deps.store.read(ref);
     return {
       kind: 'refused',
       refusal,
-      started: hasStarted(record) || refusal === 'store_lost',
+      started: hasStarted(record) || refusal === 'store_lost' || blind,
       highest_fence: record?.highestFence ?? null,
     };
   }
@@ -129,8 +151,9 @@ export class Actions {
       // Asked before the store: a job that ends meanwhile has left its result there.
       const live = this.#jobs.get(key);
       const work = { ...call.work, intentAtMs: nowMs() };
-      const again = round.again && live === undefined;
-      const decide = begin({ fence: call.fence, work, again });
+      const idle = live === undefined;
+      const again = round.again && idle;
+      const decide = begin({ fence: call.fence, work, again, anew: call.anew && idle });
       const answer = await store.update(call, round.first ? call.token : null, decide);
       switch (answer.kind) {
         case 'refused':
@@ -145,15 +168,20 @@ export class Actions {
     });
   }
 
+  #sealing({ fence, adopted }: ReconcileCall): Decide<FenceAnswer> {
+    if (adopted === null) return fenceOff(fence, 'seal');
+    const { sentAgoMs, ...work } = adopted;
+    return adopt(fence, { ...work, intentAtMs: this.#deps.nowMs() - sentAgoMs });
+  }
+
   async #fence(
     call: ActionCall,
-    onNothing: 'seal' | 'tombstone',
+    decide: Decide<FenceAnswer>,
     token: UsedToken | null,
   ): Promise<Step> {
     const key = keyOf(call);
     return await this.#jobs.inTurn(key, async () => {
       const live = this.#jobs.get(key);
-      const decide = fenceOff(call.fence, onNothing);
       const answer = await this.#deps.store.update(call, token, decide);
       switch (answer.kind) {
         case 'refused':

@@ -27,6 +27,8 @@ export interface BeginStep {
   readonly work: Omit<RecordedWork, 'tries'>;
   /** An intent without result is taken up again: its recovery said that this is safe. */
   readonly again: boolean;
+  /** A person's word that an intent without result had no effect; good under a fence above it alone. */
+  readonly anew: boolean;
 }
 
 /** As good as no record; every fence is above its own. */
@@ -39,7 +41,7 @@ const NOTHING: ActionRecord = {
 };
 
 /** Intent before effect. A repeat of the same action is told what became of it. */
-export function begin({ fence, work, again }: BeginStep): Decide<BeginAnswer> {
+export function begin({ fence, work, again, anew }: BeginStep): Decide<BeginAnswer> {
   return (record, tokenUsed) => {
     const known = record ?? NOTHING;
     if (tokenUsed) return unchanged(refusal('token_replayed', record));
@@ -49,7 +51,8 @@ export function begin({ fence, work, again }: BeginStep): Decide<BeginAnswer> {
     }
     const raised = fence > known.highestFence ? { highestFence: fence, sealed: false } : {};
     if (known.outcome !== null) return keep({ ...known, ...raised }, finished(known.outcome));
-    if (known.work !== null && !again) return keep({ ...known, ...raised }, intent(known.work));
+    const mayBegin = again || (anew && fence > known.highestFence);
+    if (known.work !== null && !mayBegin) return keep({ ...known, ...raised }, intent(known.work));
     const begun = { ...work, tries: (known.work?.tries ?? 0) + 1 };
     const fresh = { highestFence: fence, sealed: false, state: 'intent', outcome: null } as const;
     return keep({ ...fresh, work: begun }, { kind: 'begun', work: begun });
@@ -71,6 +74,28 @@ export function fenceOff(fence: number, onNothing: 'seal' | 'tombstone'): Decide
     if (onNothing === 'seal') return keep(sealed, { kind: 'nothing' });
     const outcome = { kind: 'cancelled' } as const;
     return keep({ ...sealed, state: 'finished', outcome }, finished(outcome));
+  };
+}
+
+/**
+ * As `fenceOff`, of an action that was sent before this memory was there: where nothing is known of it,
+ * it is an intent like any other from now on, and only its recovery can say that nothing began.
+ */
+export function adopt(fence: number, work: Omit<RecordedWork, 'tries'>): Decide<FenceAnswer> {
+  return (record, tokenUsed) => {
+    const fenced = fenceOff(fence, 'seal')(record, tokenUsed);
+    if (fenced.answer.kind === 'refused') {
+      // Nothing may be concluded from a refusal either: this memory was not there.
+      return unchanged({ ...fenced.answer, started: true });
+    }
+    const known = record?.work ?? null;
+    if (known !== null && isOther(known, work)) {
+      return unchanged(refusal('request_conflict', record));
+    }
+    if (fenced.answer.kind !== 'nothing') return fenced;
+    const adopted = { ...work, tries: 1 };
+    const sealed = { highestFence: fence, sealed: true, state: 'intent', outcome: null } as const;
+    return keep({ ...sealed, work: adopted }, intent(adopted));
   };
 }
 

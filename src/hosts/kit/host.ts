@@ -2,6 +2,7 @@
  * The host kit: a connector's capabilities become a host that speaks the whole protocol
  * (docs/host-protocol, "The host kit").
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { TokenPurpose } from '../../domain/host-protocol';
 import type { TokenTrust } from '../../schemas/host-messages';
@@ -43,8 +44,15 @@ export interface Host {
   readonly did: string;
   readonly manifestDigest: string;
   readonly storeEpoch: string;
+  /** Aborted when another process has taken its place: it serves nothing any more. */
+  readonly superseded: AbortSignal;
   /** Takes no new work by Waybill's choice; pinned retries, cancels and questions are served. */
   drain(): Promise<void>;
+  /**
+   * An orderly end: drains until Waybill says that nothing is open here any more, or for `withinMs`,
+   * then stops.
+   */
+  retire(withinMs: number): Promise<void>;
   /** Refuses what has not begun, waits for the rest, says goodbye and closes. */
   stop(): Promise<void>;
 }
@@ -76,6 +84,7 @@ class RunningHost implements Host {
   #incarnation: number | null = null;
   #trust: TokenTrust | null = null;
   #pruning: NodeJS.Timeout | undefined;
+  readonly #superseded = new AbortController();
 
   constructor(options: HostOptions) {
     const { identity, key, store, capabilities, registration } = options;
@@ -120,6 +129,18 @@ class RunningHost implements Host {
     await this.#lifecycle?.drain();
   }
 
+  get superseded(): AbortSignal {
+    return this.#superseded.signal;
+  }
+
+  async retire(withinMs: number): Promise<void> {
+    // Waybill may be away: then it is told by the lease that runs out.
+    const draining = this.drain().catch(this.#failed);
+    if (this.#lifecycle !== null) await aborted(this.#lifecycle.drained, withinMs);
+    else await draining;
+    await this.stop();
+  }
+
   async stop(): Promise<void> {
     this.#phase = 'stopping';
     clearInterval(this.#pruning);
@@ -161,6 +182,7 @@ class RunningHost implements Host {
       },
       superseded: () => {
         this.#phase = 'superseded';
+        this.#superseded.abort();
         this.#failed(new Error('another process has registered as this replica'));
       },
       failed: (error) => {
@@ -210,6 +232,12 @@ class RunningHost implements Host {
     const { store, retentionMs = DEFAULT_RETENTION_MS } = this.#options;
     await store.prune({ nowMs, changedBeforeMs: nowMs - retentionMs, limit: PRUNE_LIMIT });
   }
+}
+
+/** Resolves when the signal is aborted, or after `withinMs`. */
+async function aborted(signal: AbortSignal, withinMs: number): Promise<void> {
+  if (signal.aborted) return;
+  await delay(withinMs, undefined, { signal }).catch(() => undefined);
 }
 
 const ROUTES: readonly { method: 'PUT' | 'POST' | 'GET'; path: string; purpose: TokenPurpose }[] = [

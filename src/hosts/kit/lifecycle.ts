@@ -5,6 +5,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { request } from 'undici';
+import { z } from 'zod';
+import { WaybillError } from '../../domain/errors';
 import type { LifecycleOperation } from '../../domain/host-protocol';
 import { LifecycleReply, type TokenTrust } from '../../schemas/host-messages';
 import type { SigningKey } from '../../signing/keys';
@@ -46,6 +48,9 @@ export interface LifecycleDeps {
 
 const CALL_TIMEOUT_MS = 5_000;
 const JITTER = 0.2;
+const REGISTER_TRIES = 5;
+
+const Refusal = z.object({ code: z.string(), detail: z.string() });
 
 export class Lifecycle {
   readonly #options: LifecycleOptions;
@@ -53,6 +58,9 @@ export class Lifecycle {
   /** Ends the pauses; a call under way goes on, so that its sequence is known. */
   readonly #stop = new AbortController();
   readonly #giveUp = new AbortController();
+  /** It is to go: the next heartbeats say so sooner. */
+  readonly #leaving = new AbortController();
+  readonly #gone = new AbortController();
   #beating: Promise<void> = Promise.resolve();
   /** One call after the other: each names the sequence of the one before. */
   #line: Promise<unknown> = Promise.resolve();
@@ -62,21 +70,34 @@ export class Lifecycle {
     this.#deps = deps;
   }
 
-  /** Resolves once registered, however long that takes; rejects for a replica that Waybill has not. */
+  /**
+   * Resolves once registered, however long that takes.
+   * @throws WaybillError `host_turned_away` for a replica that Waybill has not or that somebody else
+   *   speaks for; `manifest_mismatch`
+   */
   async register(): Promise<void> {
     let reply = await this.#call('register');
-    // A new process, perhaps with a new store, cannot know what its predecessor said last.
-    if (reply.kind === 'stale_sequence') {
+    // A new process, perhaps with a new store, cannot know what its predecessor said last; one that is
+    // still there may say something more meanwhile.
+    for (let tries = 1; reply.kind === 'stale_sequence' && tries < REGISTER_TRIES; tries += 1) {
       await this.#deps.store.rememberLifecycleSequence(reply.sequence);
       reply = await this.#call('register');
     }
-    if (reply.kind !== 'accepted') throw new Error(`Waybill did not register it: ${reply.kind}`);
+    if (reply.kind !== 'accepted') throw turnedAway(this.#deps.replicaId, reply.kind);
     this.#beating = this.#beat();
   }
 
   /** No new work; what is pinned here still comes. */
   async drain(): Promise<void> {
-    await this.#call('drain');
+    this.#leaving.abort();
+    const reply = await this.#call('drain');
+    // Its lease ran out, or somebody else has taken over: there is nothing left to drain.
+    if (reply.kind !== 'accepted') this.#gone.abort();
+  }
+
+  /** Aborted when Waybill says that nothing is open on this replica any more. */
+  get drained(): AbortSignal {
+    return this.#gone.signal;
   }
 
   /** Says goodbye, within `withinMs`; Waybill notices by itself when it does not get there. */
@@ -91,12 +112,10 @@ export class Lifecycle {
   }
 
   async #beat(): Promise<void> {
-    const { heartbeatMs = 10_000 } = this.#options;
     for (;;) {
-      const pauseMs = heartbeatMs * (1 - JITTER + 2 * JITTER * Math.random());
-      await delay(pauseMs, undefined, { signal: this.#stop.signal }).catch(() => undefined);
+      await this.#pause();
       if (this.#stop.signal.aborted) return;
-      const reply = await this.#call('heartbeat').catch(this.#deps.failed);
+      const reply = await this.#renew().catch(this.#deps.failed);
       // Nothing: given up, because the host stops.
       if (reply === undefined) return;
       if (reply.kind !== 'accepted') {
@@ -104,6 +123,25 @@ export class Lifecycle {
         return;
       }
     }
+  }
+
+  async #pause(): Promise<void> {
+    const { heartbeatMs = 10_000, retryMs = 1_000 } = this.#options;
+    const leaving = this.#leaving.signal;
+    const hurried = leaving.aborted && !this.#gone.signal.aborted;
+    const pauseMs = hurried ? retryMs : heartbeatMs * (1 - JITTER + 2 * JITTER * Math.random());
+    const wakes = leaving.aborted ? [this.#stop.signal] : [this.#stop.signal, leaving];
+    await delay(pauseMs, undefined, { signal: AbortSignal.any(wakes) }).catch(() => undefined);
+  }
+
+  /** A heartbeat; whoever was cut off for longer than its lease comes back as a new incarnation. */
+  async #renew(): Promise<LifecycleReply> {
+    const reply = await this.#call('heartbeat');
+    if (reply.kind !== 'must_register') return reply;
+    await this.#deps.store.rememberLifecycleSequence(reply.sequence);
+    const again = await this.#call('register');
+    const leaves = again.kind === 'accepted' && this.#leaving.signal.aborted;
+    return leaves ? await this.#call('drain') : again;
   }
 
   async #call(operation: LifecycleOperation): Promise<LifecycleReply> {
@@ -123,10 +161,11 @@ export class Lifecycle {
         if (reply.kind === 'accepted') {
           await this.#deps.store.rememberLifecycleSequence(reply.sequence);
           this.#deps.believe(reply.incarnation, reply.trust ?? null);
+          if (reply.status === 'drained') this.#gone.abort();
         }
         return reply;
       } catch (error) {
-        if (signal.aborted) throw error;
+        if (signal.aborted || error instanceof WaybillError) throw error;
         this.#deps.failed(error);
         await delay(this.#options.retryMs ?? 1_000, undefined, { signal });
       }
@@ -165,12 +204,26 @@ export class Lifecycle {
     });
     const text = await readCapped(response.body, LIFECYCLE_LIMIT_BYTES * 4);
     if (text === null) throw new Error('the lifecycle service answered too much');
-    const reply = LifecycleReply.safeParse(jsonOf(text));
-    if (!reply.success) {
-      throw new Error(`the lifecycle service answered ${response.statusCode} to ${operation}`);
-    }
-    return reply.data;
+    const json = jsonOf(text);
+    const reply = LifecycleReply.safeParse(json);
+    if (reply.success) return reply.data;
+    const { code = '', detail = '' } = Refusal.safeParse(json).data ?? {};
+    // Neither manifest ever changes: asking again is of no use.
+    if (code === 'manifest_mismatch') throw new WaybillError(code, detail);
+    const why = detail === '' ? '' : `: ${detail}`;
+    throw new Error(`the lifecycle service answered ${response.statusCode} to ${operation}${why}`);
   }
+}
+
+function turnedAway(
+  replicaId: string,
+  kind: Exclude<LifecycleReply['kind'], 'accepted'>,
+): WaybillError {
+  const why =
+    kind === 'unknown_replica'
+      ? `Waybill has no replica ${replicaId}; publish it first`
+      : `another process speaks for the replica ${replicaId}`;
+  return new WaybillError('host_turned_away', why);
 }
 
 function jsonOf(text: Buffer): unknown {

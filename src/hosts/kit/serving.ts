@@ -3,7 +3,7 @@ import type { HostVerdict, RouteToken, TokenPurpose } from '../../domain/host-pr
 import type { SigningKey } from '../../signing/keys';
 import { signAnswer } from '../protocol/answers';
 import { sha256Hex } from '../protocol/jws';
-import type { Actions, ExecuteCall } from './actions';
+import type { Actions, ExecuteCall, ReconcileCall } from './actions';
 import { checkRequest, type HostSelf } from './checks';
 import type { Capability } from './connector';
 
@@ -43,8 +43,8 @@ export async function serveCall(call: ReceivedCall, deps: ServingDeps): Promise<
   const ref = { tenant: self.tenantId, action: call.action };
   const verdict =
     checked.kind === 'refused'
-      ? await deps.actions.refuse(ref, checked.refusal)
-      : await perform(checked.token, call.body, deps);
+      ? await deps.actions.refuse(ref, checked.refusal, bringsRequest(call))
+      : await perform(checked.token, call, deps);
   const { token } = checked;
   const jws = await signAnswer(
     {
@@ -64,10 +64,16 @@ export async function serveCall(call: ReceivedCall, deps: ServingDeps): Promise<
   return { status: statusOf(verdict), jws };
 }
 
-async function perform(token: RouteToken, body: Buffer, deps: ServingDeps): Promise<HostVerdict> {
+async function perform(
+  token: RouteToken,
+  received: ReceivedCall,
+  deps: ServingDeps,
+): Promise<HostVerdict> {
   const { tenant, action, fence } = token;
   const timeoutMs = deps.capabilities[token.capability]?.contract.timeoutMs;
-  if (timeoutMs === undefined) return await deps.actions.refuse(token, 'unknown_capability');
+  if (timeoutMs === undefined) {
+    return await deps.actions.refuse(token, 'unknown_capability', bringsRequest(received));
+  }
   const call = {
     tenant,
     action,
@@ -76,11 +82,13 @@ async function perform(token: RouteToken, body: Buffer, deps: ServingDeps): Prom
     answerWithinMs: timeoutMs * ANSWER_SHARE,
   };
   switch (token.purpose) {
-    case 'execute':
+    case 'execute': {
       if (deps.isStopping()) return await deps.actions.refuse(token, 'draining');
-      return await deps.actions.execute({ ...call, work: workOf(token, body) });
+      const work = workOf(token, received.body);
+      return await deps.actions.execute({ ...call, work, anew: token.begin_anew });
+    }
     case 'reconcile':
-      return await deps.actions.reconcile(call);
+      return await deps.actions.reconcile({ ...call, adopted: adoptedOf(token, received) });
     case 'cancel':
       return await deps.actions.cancel(call);
     case 'read':
@@ -96,6 +104,17 @@ function workOf(token: RouteToken, body: Buffer): ExecuteCall['work'] {
     credentialRevision: token.credential_revision,
     approval: token.approval,
   };
+}
+
+/** Waybill asks a memory that was not there when the action was sent. */
+function bringsRequest({ purpose, body }: ReceivedCall): boolean {
+  return purpose === 'reconcile' && body.length > 0;
+}
+
+function adoptedOf(token: RouteToken, received: ReceivedCall): ReconcileCall['adopted'] {
+  if (!bringsRequest(received)) return null;
+  // Unknown since when: nothing that is missing is proof before the provider's time has passed.
+  return { ...workOf(token, received.body), sentAgoMs: token.sent_ago_ms ?? 0 };
 }
 
 /** For logs and proxies: who reads the answer believes the signed part alone. */

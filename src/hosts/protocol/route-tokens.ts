@@ -5,6 +5,15 @@ import { RouteTokenSchema, type TokenTrust } from '../../schemas/host-messages';
 import { TOKEN_LIMIT_BYTES } from './limits';
 import { openWithKeys, signJson } from './jws';
 
+/** The issuer of the deployment's route tokens: what a host is told when it registers. */
+export const ROUTE_TOKEN_ISSUER = 'urn:waybill:routes';
+
+/** What hosts are told to believe: tokens of the deployment, signed by any of these keys. */
+export function routeTokenTrust(keys: readonly SigningKey[]): TokenTrust {
+  const publicKeys = keys.map(({ publicJwk }) => ({ ...publicJwk }));
+  return { issuer: ROUTE_TOKEN_ISSUER, keys: { keys: publicKeys } };
+}
+
 export interface TokenFrame {
   readonly issuer: string;
   /** `did:key` of the host that it is for. */

@@ -117,6 +117,7 @@ function effectRoutes(app: FastifyInstance, { ledger, accountOf, create }: Route
 
 /** For tests and qualification: no account, loopback. */
 function controlRoutes(app: FastifyInstance, ledger: Ledger, holds: Holds): void {
+  app.get('/ready', () => ({ ready: true }));
   app.get('/control/audit', (request) => {
     return { entries: ledger.audit(After.parse(request.query).after) };
   });

@@ -148,3 +148,67 @@ test('a host whose key Waybill does not have keeps asking, and is not served', a
   hosts.push(await starting);
   expect(service.incarnation).toBe(1);
 });
+
+test('a host that was cut off for longer than its lease comes back as a new incarnation', async () => {
+  const work = new Work();
+  const host = await start({}, work);
+  service.expired = true;
+  await service.saw(({ operation }) => operation === 'heartbeat');
+  await until('it has registered again', () =>
+    Promise.resolve(service.incarnation === 2 && service.status === 'ready' ? true : null),
+  );
+  const client = clientOf(keys.waybill);
+  const before = await client.execute(callTo(host, { incarnation: 1 }), BODY);
+  expect(before).toMatchObject({ kind: 'refused', refusal: 'wrong_coordinates' });
+  const sent = client.execute(callTo(host, { incarnation: 2 }), BODY);
+  (await work.times(1)).finish(DONE);
+  expect(await sent).toMatchObject({ outcome: DONE });
+  await client.close();
+});
+
+test('retiring drains, waits until nothing is open, and says goodbye', async () => {
+  const host = await start();
+  service.open = 1;
+  const retired = host.retire(20_000);
+  hosts.splice(0);
+  await service.saw(({ operation }) => operation === 'drain');
+  const { sequence } = service;
+  await service.saw(({ previous_sequence: previous }) => previous >= sequence + 2);
+  expect(service.status).toBe('draining');
+  service.open = 0;
+  await retired;
+  expect(service.calls.slice(-2).map(({ operation }) => operation)).toEqual([
+    'heartbeat',
+    'offline',
+  ]);
+  expect(service.status).toBe('offline');
+});
+
+test('retiring does not wait for ever: neither for what is open nor for an answer', async () => {
+  const host = await start();
+  service.open = 1;
+  hosts.splice(0);
+  await host.retire(100);
+  expect(service.status).toBe('offline');
+  const second = await start();
+  hosts.splice(0);
+  service.losing = Number.MAX_SAFE_INTEGER;
+  const startedAt = performance.now();
+  await second.retire(50);
+  expect(performance.now() - startedAt).toBeLessThan(10_000);
+});
+
+test('another manifest than the published one ends the host at its start', async () => {
+  service.problem = { status: 422, code: 'manifest_mismatch', detail: 'not this one' };
+  const starting = start();
+  await expect(starting).rejects.toMatchObject({
+    ...{ code: 'manifest_mismatch', message: 'not this one' },
+  });
+});
+
+test('a host that another process has pushed aside does not start', async () => {
+  let moving = 0;
+  // Every answer names a sequence that has moved on meanwhile.
+  Object.defineProperty(service, 'sequence', { get: () => (moving += 1) });
+  await expect(start()).rejects.toMatchObject({ code: 'host_turned_away' });
+});

@@ -1,5 +1,6 @@
 /** One suite for all host stores: atomic steps, used tokens, forgetting. Doubled: nothing. */
 import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { begin, fenceOff, finish } from '../../../src/hosts/kit/decisions';
 import type { ActionRef, HostStore, RecordedWork } from '../../../src/hosts/kit/store';
@@ -29,7 +30,7 @@ const WORK: Omit<RecordedWork, 'tries'> = {
   intentAtMs: 5,
 };
 const ref: ActionRef = { tenant: 'acme', action: 'one' };
-const start = begin({ fence: 5, work: WORK, again: false });
+const start = begin({ fence: 5, work: WORK, again: false, anew: false });
 
 describe.each(KINDS)('the %s store', (_name, open) => {
   let store: HostStore;
@@ -56,7 +57,7 @@ describe.each(KINDS)('the %s store', (_name, open) => {
     const fence = 1_767_225_600_000_001;
     await store.update(ref, null, fenceOff(fence, 'seal'));
     expect(await store.read(ref)).toMatchObject({ highestFence: fence, sealed: true });
-    const late = begin({ fence: fence - 1, work: WORK, again: false });
+    const late = begin({ fence: fence - 1, work: WORK, again: false, anew: false });
     expect(await store.update(ref, null, late)).toMatchObject({ highestFence: fence });
   });
 
@@ -81,9 +82,13 @@ describe.each(KINDS)('the %s store', (_name, open) => {
   test('a token is used up by its first step, also by one that refuses', async () => {
     const token = { jti: 'j1', expiresAtMs: 9_000 };
     await store.update(ref, null, fenceOff(9, 'seal'));
-    const late = begin({ fence: 8, work: WORK, again: false });
+    const late = begin({ fence: 8, work: WORK, again: false, anew: false });
     expect(await store.update(ref, token, late)).toMatchObject({ refusal: 'stale_fence' });
-    const again = await store.update(ref, token, begin({ fence: 10, work: WORK, again: false }));
+    const again = await store.update(
+      ref,
+      token,
+      begin({ fence: 10, work: WORK, again: false, anew: false }),
+    );
     expect(again).toMatchObject({ refusal: 'token_replayed', started: false, highestFence: 9 });
   });
 
@@ -157,6 +162,25 @@ test('a second process cannot open a sqlite store that is open', async () => {
   expect(code).toBe(5);
   await store.close();
 });
+
+test('a store that another connection holds, or that is none, says so', async () => {
+  const file = folder.file('taken');
+  const store = sqliteStore(file);
+  expect(refusalOf(() => sqliteStore(file))).toMatchObject({ code: 'store_in_use' });
+  await store.close();
+  writeFileSync(folder.file('text'), 'this is no database, however long it may be'.repeat(100));
+  const none = () => sqliteStore(folder.file('text'));
+  expect(refusalOf(none)).toMatchObject({ code: 'config_invalid' });
+});
+
+function refusalOf(open: () => HostStore): unknown {
+  try {
+    open();
+    return null;
+  } catch (error) {
+    return error;
+  }
+}
 
 const DRIVER = path.join(__dirname, '..', '..', '..', 'dist', 'hosts', 'sqlite.js');
 const SECOND = `

@@ -71,6 +71,8 @@ function claimsOf({ route, fence }: HostCall): RouteTokenClaims {
     replica: route.replicaId,
     incarnation: INCARNATION,
     store_epoch: null,
+    sent_ago_ms: null,
+    begin_anew: false,
     topology: route.topology,
     fence,
     catalog_revision: 1,
@@ -109,7 +111,7 @@ test('a token works once; used again it is refused, whatever it did', async () =
 });
 
 test('a token that has expired is refused: a worker that wakes up late does nothing', async () => {
-  const call = callTo(host, { expiresInMs: -1_000 });
+  const call = callTo(host, { expiresAtMs: Date.now() - 1_000 });
   expect(await client.execute(call, BODY)).toEqual(refused('token_expired'));
 });
 

@@ -48,6 +48,8 @@ export const EXAMPLE_CLAIMS: RouteTokenClaims = {
   replica: 'acme-tickets-1',
   incarnation: 3,
   store_epoch: null,
+  sent_ago_ms: null,
+  begin_anew: false,
   topology: { region: 'eu', zone: 'eu-1', capacityClass: 'standard' },
   fence: 1_767_225_600_000_000,
   catalog_revision: 12,

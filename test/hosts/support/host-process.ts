@@ -70,9 +70,9 @@ export class HostProcess {
     return String(this.#lines.find((line) => 'url' in line)?.['storeEpoch']);
   }
 
-  /** Resolves once it stands still at the point that it was told. */
-  async held(): Promise<void> {
-    await this.#line('heldAt');
+  /** Resolves once it stands still at the point that it was told, with so many requests. */
+  async held(times = 1): Promise<void> {
+    await this.#line('heldAt', times);
   }
 
   async kill(): Promise<void> {
@@ -85,9 +85,9 @@ export class HostProcess {
     await this.#exited;
   }
 
-  async #line(field: string): Promise<void> {
+  async #line(field: string, times = 1): Promise<void> {
     const deadline = performance.now() + START_MS;
-    while (!this.#lines.some((line) => field in line)) {
+    while (this.#lines.filter((line) => field in line).length < times) {
       const leftMs = deadline - performance.now();
       if (this.#over || leftMs <= 0) throw new Error(`no ${field} came:\n${this.#errors}`);
       await new Promise<void>((resolve) => {

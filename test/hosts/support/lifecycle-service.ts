@@ -13,6 +13,14 @@ export class LifecycleService {
   readonly calls: LifecycleClaims[] = [];
   /** How many of the next calls are taken and not answered. */
   losing = 0;
+  /** The lease ran out: only registering is accepted. */
+  expired = false;
+  /** Attempts that are still open: it is not drained before there is none. */
+  open = 0;
+  /** What every call is refused with, where it is set. */
+  problem: { readonly status: number; readonly code: string; readonly detail: string } | null =
+    null;
+  status: 'registered' | 'ready' | 'draining' | 'drained' | 'offline' = 'offline';
   sequence = 0;
   incarnation = 0;
   trust: TokenTrust;
@@ -69,6 +77,10 @@ export class LifecycleService {
       return;
     }
     this.calls.push(verified.claims);
+    if (this.problem !== null) {
+      response.writeHead(this.problem.status).end(JSON.stringify(this.problem));
+      return;
+    }
     const reply = this.#answer(verified.claims);
     for (const wake of this.#waiting) wake();
     this.#waiting.clear();
@@ -86,17 +98,36 @@ export class LifecycleService {
     if (claims.previous_sequence !== this.sequence) {
       return { kind: 'stale_sequence', sequence: this.sequence };
     }
+    if (this.expired && claims.operation !== 'register') {
+      return { kind: 'must_register', sequence: this.sequence };
+    }
     this.sequence += 1;
     if (claims.operation === 'register') this.incarnation += 1;
+    this.expired = false;
+    this.status = this.#next(claims);
     const reply: LifecycleReply = {
       kind: 'accepted',
       sequence: this.sequence,
       incarnation: this.incarnation,
-      status: claims.operation === 'offline' ? 'offline' : 'ready',
+      status: this.status,
       leaseMs: 30_000,
       trust: this.trust,
     };
     this.#answers.set(claims.request_id, reply);
     return reply;
+  }
+
+  #next({ operation }: LifecycleClaims): LifecycleService['status'] {
+    switch (operation) {
+      case 'register':
+        return 'registered';
+      case 'heartbeat':
+        if (this.status !== 'draining') return this.status === 'registered' ? 'ready' : this.status;
+        return this.open === 0 ? 'drained' : 'draining';
+      case 'drain':
+        return 'draining';
+      case 'offline':
+        return 'offline';
+    }
   }
 }

@@ -4,8 +4,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { WaybillError } from '../../../domain/errors';
 import { FinalOutcomeSchema } from '../../../schemas/host-messages';
-import { openSqlite, type SqliteDatabase, type SqliteStatement } from '../../sqlite';
+import { isBusy, openSqlite, type SqliteDatabase, type SqliteStatement } from '../../sqlite';
 import type { ActionRecord, ActionRef, HostStore } from '../store';
 import { settled } from './settled';
 
@@ -62,8 +63,9 @@ const Row = z
 const Meta = z.object({ value: z.string() });
 
 /**
- * Opens the store in `file`, and makes it where there is none: that is a new epoch. Throws when the
- * file cannot be opened or another process has it open.
+ * Opens the store in `file`, and makes it where there is none: that is a new epoch.
+ * @throws WaybillError `store_in_use` when another process has it open, `config_invalid` when it cannot
+ *   be opened at all
  */
 export function sqliteStore(file: string, nowMs: () => number = Date.now): HostStore {
   const db = open(file);
@@ -104,6 +106,18 @@ export function sqliteStore(file: string, nowMs: () => number = Date.now): HostS
 }
 
 function open(file: string): SqliteDatabase {
+  try {
+    return openOwn(file);
+  } catch (error) {
+    if (isBusy(error)) {
+      throw new WaybillError('store_in_use', `another process has ${file} open`, { cause: error });
+    }
+    const reason = error instanceof Error ? error.message : 'unreadable';
+    throw new WaybillError('config_invalid', `${file}: ${reason}`, { cause: error });
+  }
+}
+
+function openOwn(file: string): SqliteDatabase {
   const db = openSqlite(file, { busyTimeoutMs: 5_000 });
   db.exec('pragma locking_mode = exclusive');
   db.exec('pragma journal_mode = wal');
