@@ -2,7 +2,8 @@
  * Named points: places where a test stops a process for real, instead of sleeping and hoping.
  *
  * `WAYBILL_HOLD_AT=name[,name…]` makes a process announce on standard output that it reached a point
- * and then stay there until it is killed. Without the variable a point costs one comparison.
+ * and then stay there until it is killed, or told by SIGUSR2 to go on: where it stood then, it holds
+ * nobody any more. Without the variable a point costs one comparison.
  */
 const held = new Set(
   (process.env['WAYBILL_HOLD_AT'] ?? '').split(',').filter((name) => name !== ''),
@@ -19,6 +20,21 @@ export type PointName =
   | 'attempt.closed'
   | 'replay.begun'
   | 'replay.decided'
+  // Of an action: in the worker, from the reservation to its result, and in the API at its start.
+  | 'action.stored'
+  | 'action.started'
+  | 'reserve.begun'
+  | 'reserve.done'
+  | 'dispatch.begun'
+  | 'dispatch.opened'
+  | 'dispatch.answered'
+  | 'dispatch.closed'
+  | 'settle.begun'
+  | 'settle.done'
+  | 'fencing.begun'
+  | 'fencing.opened'
+  | 'fencing.answered'
+  | 'fencing.concluded'
   // At a host and its provider (docs/host-protocol): the five boundaries of an execution.
   | 'before_intent_persistence'
   | 'intent_persisted'
@@ -26,12 +42,23 @@ export type PointName =
   | 'provider_response_received'
   | 'result_persisted';
 
-/** Returns at once, or never when this process is told to hold here. */
+const waiting = new Map<() => void, PointName>();
+
+/** Returns at once; when this process is told to hold here, not before it is told to go on. */
 export async function point(name: PointName): Promise<void> {
   if (!held.has(name)) return;
+  if (waiting.size === 0) process.once('SIGUSR2', goOn);
   process.stdout.write(`${JSON.stringify({ heldAt: name })}\n`);
-  await new Promise<never>(() => {
-    // Keeps the process alive until a test kills it.
-    setInterval(() => undefined, 60_000);
-  });
+  // Keeps the process alive meanwhile.
+  const alive = setInterval(() => undefined, 60_000);
+  await new Promise<void>((resolve) => waiting.set(resolve, name));
+  clearInterval(alive);
+}
+
+function goOn(): void {
+  for (const [resolve, name] of waiting) {
+    held.delete(name);
+    resolve();
+  }
+  waiting.clear();
 }

@@ -30,13 +30,15 @@ export function actionLedger(db: Database): ActionLedger {
 }
 
 async function startAction(db: Database, start: ActionStart): Promise<StartAnswer> {
-  const { affinityKey, requestedBy, deadlineMs, retryBudget, attendAfterMs } = start;
+  const { affinityKey, requestedBy, deadlineMs, retryBudget, attendAfterMs, deliveryId } = start;
   const rows = await db.query(actionStatements.start, [
     start.tenantId,
     start.actionId,
     start.capabilityId,
     start.request,
-    JSON.stringify({ affinityKey, requestedBy, deadlineMs, retryBudget, attendAfterMs }),
+    JSON.stringify({
+      ...{ affinityKey, requestedBy, deadlineMs, retryBudget, attendAfterMs, deliveryId },
+    }),
   ]);
   return StartAnswerRow.parse(onlyRow(rows)['answer']);
 }

@@ -1,12 +1,10 @@
-/**
- * Reading deliveries for people and programs, one tenant at a time: the transaction's own tenant is
- * set first, so that row-level security shows nothing else whatever the statement says.
- */
+/** Reading deliveries for people and programs. */
 import type { DeliveryRef } from '../domain/delivery-activities';
 import type { DeliveryId, TenantId } from '../domain/ids';
 import { DeliveryHistoryRow, DeliveryRow } from '../schemas/api-deliveries';
 import type { DeliveryFilters } from '../schemas/api-deliveries';
 import type { Database, Statement } from './database';
+import { newest, readAsTenant, utc } from './lists';
 
 /** The place in the list from which a page goes on: the last row of the page before. */
 export interface ListPosition {
@@ -22,9 +20,6 @@ export interface ListRequest {
   readonly limit: number;
 }
 
-/** A number that no single delivery reaches, so that an answer stays bounded. */
-const MAX_ENTRIES = 1000;
-
 const row = `
   d.delivery_id as "deliveryId", d.direction, d.connector_id as "connectorId",
   d.instance_id as "instanceId", d.subscription_id as "subscriptionId",
@@ -37,12 +32,6 @@ const row = `
     then format('delivery/%s/%s', d.delivery_id, d.receipt_seq) end as "receiptRef"`;
 
 export const deliveryListStatements = {
-  // Planned with its values each time: a plan for any filters would have to read the whole tenant.
-  enterTenant: {
-    name: 'delivery_list_tenant',
-    text: `select set_config('waybill.tenant', $1, true),
-      set_config('plan_cache_mode', 'force_custom_plan', true)`,
-  },
   list: { name: 'delivery_list', text: pageText() },
   show: { name: 'delivery_show', text: historyText() },
 } as const satisfies Record<string, Statement>;
@@ -63,10 +52,9 @@ export async function listDeliveries(db: Database, request: ListRequest): Promis
     after?.deliveryId ?? null,
     request.limit,
   ];
-  const rows = await db.transaction(async (run) => {
-    await run(deliveryListStatements.enterTenant, [request.tenantId]);
-    return run(deliveryListStatements.list, values);
-  });
+  const rows = await readAsTenant(db, request.tenantId, (run) =>
+    run(deliveryListStatements.list, values),
+  );
   return rows.map((found) => DeliveryRow.parse(found));
 }
 
@@ -75,10 +63,9 @@ export async function showDelivery(
   db: Database,
   ref: DeliveryRef,
 ): Promise<DeliveryHistoryRow | null> {
-  const [found] = await db.transaction(async (run) => {
-    await run(deliveryListStatements.enterTenant, [ref.tenantId]);
-    return run(deliveryListStatements.show, [ref.tenantId, ref.deliveryId]);
-  });
+  const [found] = await readAsTenant(db, ref.tenantId, (run) =>
+    run(deliveryListStatements.show, [ref.tenantId, ref.deliveryId]),
+  );
   return found === undefined ? null : DeliveryHistoryRow.parse(found);
 }
 
@@ -131,20 +118,4 @@ select ${row},
   ${attempts} as "attemptHistory", ${receipts} as receipts, ${replays} as replays
   from waybill.deliveries d
   where d.tenant_id = $1 and d.delivery_id = $2`;
-}
-
-/** The newest entries as a JSON array, oldest of them first. */
-function newest(
-  position: string,
-  order: string,
-  from: { readonly columns: string; readonly source: string },
-): string {
-  return `(select coalesce(jsonb_agg(to_jsonb(e) order by e.${position}), '[]'::jsonb)
-    from (select ${from.columns} from ${from.source}
-      order by ${order} desc limit ${MAX_ENTRIES}) e)`;
-}
-
-/** An instant in UTC with all its microseconds, whatever the session's time zone. */
-function utc(column: string): string {
-  return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 }

@@ -28,6 +28,13 @@ export const FAILURE_REASONS = [
   'subscription_deactivated',
   'instance_revoked',
   'connector_revoked',
+  // Of a target that is an action.
+  'capability_unavailable',
+  'approval_required',
+  'action_request_invalid',
+  'action_conflict',
+  'action_failed',
+  'action_cancelled',
 ] as const;
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 

@@ -2,6 +2,7 @@
  * The contract between the delivery workflow and its activities: all that a history records.
  * References, states, durations and reasons only; payloads and secrets never pass here.
  */
+import type { ActionState } from './action-states';
 import type { FailureReason } from './attempts';
 import type { DeliveryState } from './delivery-states';
 import type { DeliveryId, TenantId } from './ids';
@@ -21,7 +22,12 @@ export interface AttemptRequest extends DeliveryRef {
 
 export type AttemptAnswer =
   /** The target took it; the delivery is Acknowledged. */
-  | { readonly kind: 'acknowledged'; readonly attempt: number }
+  | {
+      readonly kind: 'acknowledged';
+      readonly attempt: number;
+      /** The action whose end this is, where the target is one. */
+      readonly actionId?: string;
+    }
   /** This attempt did not succeed; the next one is due in `dueInMs` (database clock). */
   | {
       readonly kind: 'retry';
@@ -36,6 +42,18 @@ export type AttemptAnswer =
       readonly attempts: number;
       readonly reason: FailureReason;
       readonly detail: string;
+      /** The action whose end this is, where the target is one. */
+      readonly actionId?: string;
+    }
+  /** The attempt stays open: its action is, and tells of its end; until then look again by itself. */
+  | {
+      readonly kind: 'following';
+      readonly attempt: number;
+      readonly actionId: string;
+      readonly state: ActionState;
+      /** What the action says of itself, in a few words. */
+      readonly why: string;
+      readonly againInMs: number;
     }
   /** Nothing was tried: the next attempt is due later. */
   | { readonly kind: 'not_due'; readonly dueInMs: number }

@@ -3,6 +3,8 @@
  * what to do. Markdown; no payload, no secret, no address.
  */
 import type { AttemptAnswer } from './delivery-activities';
+import type { TenantId } from './ids';
+import { actionWorkflowId } from './workflow-ids';
 
 type Answer<Kind extends AttemptAnswer['kind']> = Extract<AttemptAnswer, { kind: Kind }>;
 
@@ -64,6 +66,19 @@ export function inFlightDetails(answer: Answer<'in_flight'>): string {
   return (
     `**Waits for attempt ${answer.attempt}** of an earlier run, which may still be under way; ` +
     `its deadline is in ${answer.endsInMs} ms. Nothing needs doing.`
+  );
+}
+
+export function followingDetails(answer: Answer<'following'>, tenantId: TenantId): string {
+  const { actionId, state, why } = answer;
+  const page = actionWorkflowId({ tenantId, actionId });
+  const remedy =
+    state === 'needs_operator'
+      ? 'A person has to say there what became of it'
+      : 'Nothing needs doing here: the action tells of its end';
+  return (
+    `**Waits for its action** \`${actionId}\`, which is \`${state}\`: ${why}. ` +
+    `${remedy}; see the workflow \`${page}\`.`
   );
 }
 

@@ -38,13 +38,38 @@ export const errorCatalogue = {
   not_found: entry(404, false, 'There is nothing of that name or id here.'),
   method_not_allowed: entry(405, false, 'This path does not answer that method.'),
   delivery_not_failed: entry(409, false, 'Only a failed delivery can be replayed.'),
+  capability_unavailable: entry(404, false, 'The tenant has no capability of that id.'),
+  approval_required: entry(
+    403,
+    false,
+    'A capability of the class external needs an approval, which this version cannot ask for.',
+  ),
+  action_request_invalid: entry(422, false, 'The request is not one that the capability accepts.'),
+  action_conflict: entry(409, false, 'The action id belongs to another capability or request.'),
   not_ready: entry(503, true, 'The process cannot do its work now; `checks` says why.'),
   internal: entry(500, true, 'Something went wrong inside Waybill; see its log.'),
+
+  // Hosts
+  host_call_refused: entry(401, false, "A host's call is not one of the replica that it names."),
+  manifest_mismatch: entry(422, false, 'The host serves another manifest than its version has.'),
+  host_turned_away: entry(409, false, 'Waybill does not let this host speak for its replica.'),
+  store_in_use: entry(500, false, 'Another process has the store of this host open.'),
 
   // Catalog
   fleet_invalid: entry(422, false, 'The fleet file has a mistake; nothing was applied.'),
   fleet_unreadable: entry(400, false, 'The fleet file cannot be read.'),
   version_immutable: entry(409, false, 'A connector version never changes; publish a new one.'),
+  capability_immutable: entry(
+    409,
+    false,
+    'A capability has one contract for ever; publish another one under another id.',
+  ),
+  replica_immutable: entry(
+    409,
+    false,
+    'A replica keeps all but its capacity; provision another one under another id.',
+  ),
+  revision_not_newer: entry(409, false, 'A binding changes only with a higher policyRevision.'),
   publication_busy: entry(503, true, 'Another publication is under way; try again.'),
 
   // Starting

@@ -78,6 +78,8 @@ export interface ActionStart {
   readonly retryBudget: number;
   /** How long the caller has to start the workflow itself before a loop does. */
   readonly attendAfterMs: number;
+  /** The delivery whose target it is; absent: a dispatcher starts it. */
+  readonly deliveryId?: string | null;
 }
 
 export interface ActionFacts {

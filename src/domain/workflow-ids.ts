@@ -1,15 +1,22 @@
 /**
- * Workflow ids, workflow types and the task queue. An id is built from the tenant and the thing's own
+ * Workflow ids, workflow types and task queues. An id is built from the tenant and the thing's own
  * id, so that starting it twice meets the same workflow. Temporal remembers an id only for the
  * namespace's retention: uniqueness for ever is Postgres's.
  */
+import type { ActionRef } from './action-service';
 import type { DeliveryId, TenantId } from './ids';
 
+export const ACTION_WORKFLOW = 'action';
 export const DELIVERY_WORKFLOW = 'delivery';
 
-/** The task queue of `waybill worker`; a prefix keeps deployments on one Temporal server apart. */
-export const DELIVERY_QUEUE = 'deliveries';
+/** The task queues of `waybill worker`; a prefix keeps deployments on one Temporal server apart. */
+export const QUEUES = ['actions', 'deliveries'] as const;
+export type Queue = (typeof QUEUES)[number];
 
 export function deliveryWorkflowId(tenantId: TenantId, deliveryId: DeliveryId): string {
   return `delivery/${tenantId}/${deliveryId}`;
+}
+
+export function actionWorkflowId({ tenantId, actionId }: ActionRef): string {
+  return `action/${tenantId}/${actionId}`;
 }

@@ -3,19 +3,9 @@ import { z } from 'zod';
 import { MAX_REPLAY_REASON } from '../domain/replay-requests';
 import { DELIVERY_STATES } from '../domain/delivery-states';
 import { NAME_PATTERN } from '../domain/ids';
-
-/** Text that Postgres can hold and a log can show: no control characters, no half surrogates. */
-const PLAIN_TEXT = /^[^\p{Cc}\p{Cs}]*$/u;
+import { Answered, Instant, pageFields, paging, PLAIN_TEXT, reasonText } from './api-common';
 
 const Name = z.string().regex(NAME_PATTERN, 'must be a name such as github-issues');
-
-/** A UTC instant as written: microseconds survive, which they would not in a JavaScript date. */
-const Instant = z.iso
-  .datetime({ error: 'must be a UTC instant such as 2026-01-31T12:00:00Z' })
-  .max(32)
-  .regex(/^(?!0000)/, 'the year is out of range');
-
-const Answered = z.iso.datetime().describe('UTC, in microseconds.');
 
 /** In lower case, as ids are stored and as workflow ids are built from them. */
 const DeliveryIdParam = z
@@ -42,28 +32,12 @@ export const DeliveryFilters = z.strictObject({
 });
 export type DeliveryFilters = z.infer<typeof DeliveryFilters>;
 
-export const ListDeliveriesQuery = DeliveryFilters.extend({
-  limit: z
-    .string()
-    .regex(/^([1-9]\d?|1\d\d|200)$/, 'must be a whole number from 1 to 200')
-    .transform(Number)
-    .default(50)
-    .describe('From 1 to 200; 50 without it.'),
-  cursor: z
-    .string()
-    .max(500)
-    .optional()
-    .describe('nextCursor of the page before, with the same filters.'),
-});
+export const ListDeliveriesQuery = DeliveryFilters.extend(paging);
 
 export const ReplayBody = z.strictObject({
-  reason: z
-    .string()
-    .trim()
-    .min(1, 'say why, for the record')
-    .max(MAX_REPLAY_REASON)
-    .regex(PLAIN_TEXT, 'must not contain control characters')
-    .describe('Why it is replayed; kept in the audit log and in the receipt.'),
+  reason: reasonText(MAX_REPLAY_REASON).describe(
+    'Why it is replayed; kept in the audit log and in the receipt.',
+  ),
 });
 
 /** One delivery as a row of the list, without its links. */
@@ -158,11 +132,9 @@ export type DeliveryHistory = z.infer<typeof DeliveryHistory>;
 
 export const DeliveryPage = z
   .object({
-    view: z
-      .literal('live')
-      .describe('Rows as they are now: no snapshot is held between the pages.'),
+    view: pageFields.view,
     deliveries: z.array(DeliverySummary).describe('Newest first.'),
-    nextCursor: z.string().nullable().describe('Null on the last page.'),
+    nextCursor: pageFields.nextCursor,
   })
   .meta({ id: 'DeliveryPage' });
 export type DeliveryPage = z.infer<typeof DeliveryPage>;

@@ -17,6 +17,7 @@ const Environment = z.object({
   WAYBILL_CONTROL_DATABASE_URL: PostgresUrl.optional(),
   WAYBILL_DATA_DATABASE_URL: PostgresUrl.optional(),
   WAYBILL_OPERATIONS_DATABASE_URL: PostgresUrl.optional(),
+  WAYBILL_LIFECYCLE_DATABASE_URL: PostgresUrl.optional(),
   WAYBILL_PREPARED_STATEMENTS: z.enum(['on', 'off']).default('on'),
   WAYBILL_POOL_SIZE: z.coerce.number().int().min(1).max(200).default(10),
   WAYBILL_STATEMENT_TIMEOUT: Duration.default(10_000),
@@ -35,6 +36,13 @@ const Environment = z.object({
   WAYBILL_TOKEN_JWKS_URL: HttpUrl.optional(),
   WAYBILL_TOKEN_ISSUER: z.string().min(1).optional(),
   WAYBILL_TOKEN_AUDIENCE: z.string().min(1).default('waybill'),
+
+  WAYBILL_LIFECYCLE_AUDIENCE: z.string().min(1).max(200).default('urn:waybill:lifecycle'),
+
+  WAYBILL_REGION: z.string().min(1).optional(),
+  WAYBILL_ZONE: z.string().min(1).optional(),
+  WAYBILL_CROSS_REGION: z.enum(['on', 'off']).default('on'),
+  WAYBILL_CAPACITY_CLASS: z.string().min(1).optional(),
 
   WAYBILL_TASK_QUEUE_PREFIX: z.string().default(''),
   WAYBILL_HEARTBEAT_TIMEOUT: Duration.default(10_000),
@@ -71,6 +79,7 @@ function shape(env: z.infer<typeof Environment>) {
       controlUrl: env.WAYBILL_CONTROL_DATABASE_URL ?? null,
       dataUrl: env.WAYBILL_DATA_DATABASE_URL ?? null,
       operationsUrl: env.WAYBILL_OPERATIONS_DATABASE_URL ?? null,
+      lifecycleUrl: env.WAYBILL_LIFECYCLE_DATABASE_URL ?? null,
       preparedStatements: env.WAYBILL_PREPARED_STATEMENTS,
       poolSize: env.WAYBILL_POOL_SIZE,
       statementTimeoutMs: env.WAYBILL_STATEMENT_TIMEOUT,
@@ -93,6 +102,15 @@ function shape(env: z.infer<typeof Environment>) {
       jwksUrl: env.WAYBILL_TOKEN_JWKS_URL ?? null,
       issuer: env.WAYBILL_TOKEN_ISSUER ?? null,
       audience: env.WAYBILL_TOKEN_AUDIENCE,
+    },
+    /** What a host's call must be addressed to. */
+    lifecycleAudience: env.WAYBILL_LIFECYCLE_AUDIENCE,
+    /** Where new routes are preferred; never part of a request. */
+    topology: {
+      region: env.WAYBILL_REGION ?? null,
+      zone: env.WAYBILL_ZONE ?? null,
+      crossRegion: env.WAYBILL_CROSS_REGION === 'on',
+      capacityClass: env.WAYBILL_CAPACITY_CLASS ?? null,
     },
     temporal: {
       taskQueuePrefix: env.WAYBILL_TASK_QUEUE_PREFIX,

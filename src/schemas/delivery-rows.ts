@@ -1,8 +1,10 @@
 /** What the delivery functions of the database answer, parsed once at the edge of `src/db`. */
 import { z } from 'zod';
+import { ACTION_STATES } from '../domain/action-states';
 import { DELIVERY_STATES } from '../domain/delivery-states';
 import { RetryProfile } from './retry-profiles';
-import { HttpTarget } from './targets';
+import { ActionResultRow } from './route-rows';
+import { ActionTarget, HttpTarget } from './targets';
 import { WebhookScheme } from './webhook-schemes';
 
 export const DeliveryFacts = z.object({
@@ -27,41 +29,64 @@ export const DeliveryFacts = z.object({
 });
 export type DeliveryFacts = z.infer<typeof DeliveryFacts>;
 
-/** Subscription, target and retry profile of a delivery as they are now. */
-export const DispatchChain = z.object({
+const anyChain = {
   /** Why nothing may be sent now, though nothing is wrong; null: nothing holds it. */
   heldBy: z.string().nullable(),
   targetId: z.string(),
-  targetKind: z.literal('http'),
-  target: HttpTarget,
   retry: RetryProfile,
-});
+};
+
+/** Subscription, target and retry profile of a delivery as they are now. */
+export const DispatchChain = z.discriminatedUnion('targetKind', [
+  z.object({ ...anyChain, targetKind: z.literal('http'), target: HttpTarget }),
+  z.object({ ...anyChain, targetKind: z.literal('action'), target: ActionTarget }),
+]);
 export type DispatchChain = z.infer<typeof DispatchChain>;
 
-const ChainedFacts = DeliveryFacts.extend(DispatchChain.shape);
+const ChainedFacts = DeliveryFacts.and(DispatchChain);
 
 export const OpenAttemptAnswer = z.discriminatedUnion('answer', [
   z.object({ answer: z.literal('unknown_delivery') }),
   z.object({ answer: z.literal('settled'), info: DeliveryFacts }),
   z.object({
     answer: z.literal('in_flight'),
-    info: ChainedFacts.extend({ attempt: z.number(), endsInMs: z.number() }),
+    info: DeliveryFacts.extend({
+      attempt: z.number(),
+      openedAt: z.string(),
+      endsInMs: z.number(),
+    }).and(DispatchChain),
+    /** What an action's request is built from, while there is no action of this series. */
+    payload: z.instanceof(Uint8Array).nullable(),
   }),
-  z.object({ answer: z.literal('must_fail'), info: ChainedFacts.extend({ reason: z.string() }) }),
+  z.object({
+    answer: z.literal('must_fail'),
+    info: DeliveryFacts.extend({ reason: z.string() }).and(DispatchChain),
+  }),
   z.object({ answer: z.literal('held'), info: ChainedFacts }),
   z.object({ answer: z.literal('not_due'), info: DeliveryFacts.extend({ dueInMs: z.number() }) }),
   z.object({
     answer: z.literal('opened'),
-    info: ChainedFacts.extend({
+    info: DeliveryFacts.extend({
       attempt: z.number(),
+      openedAt: z.string(),
       contentType: z.string().nullable(),
       keptHeaders: z.array(z.tuple([z.string(), z.string()])),
-    }),
+    }).and(DispatchChain),
     payload: z.instanceof(Uint8Array),
   }),
 ]);
 export type OpenAttemptAnswer = z.infer<typeof OpenAttemptAnswer>;
 export type OpenedAttempt = Extract<OpenAttemptAnswer, { answer: 'opened' }>;
+
+/** An action that a delivery has started, as far as the delivery needs to know it. */
+export const DeliveryAction = z.object({
+  actionId: z.string(),
+  state: z.enum(ACTION_STATES),
+  result: ActionResultRow.nullable(),
+  reason: z.string().nullable(),
+  detail: z.string().nullable(),
+});
+export type DeliveryAction = z.infer<typeof DeliveryAction>;
 
 export const CloseAttemptAnswer = z.discriminatedUnion('answer', [
   z.object({ answer: z.literal('closed') }),

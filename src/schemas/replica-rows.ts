@@ -23,6 +23,17 @@ export const ReplicaIdentityRow = z.object({
   storeEpoch: z.string().nullable(),
 }) satisfies z.ZodType<ReplicaIdentity>;
 
+export const HostFactsRow = z.object({
+  peerDid: z.string(),
+  status: Status,
+  storeEpoch: z.string().nullable(),
+  /** Of its version; null: that one has none, so no host can serve it. */
+  manifestDigest: z.string().nullable(),
+  /** The database's time in milliseconds since the epoch. */
+  nowMs: z.int(),
+});
+export type HostFacts = z.infer<typeof HostFactsRow>;
+
 export const LifecycleAnswerRow = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('accepted'),

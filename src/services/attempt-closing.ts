@@ -2,19 +2,17 @@
  * Closing an attempt: from the verdict to the decision about the delivery, its receipt, and the one
  * statement that writes both.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { AttemptClose } from '../db/deliveries';
 import { closeAttempt } from '../db/deliveries';
 import type { FailureReason, Verdict } from '../domain/attempts';
 import type { AttemptAnswer, DeliveryRef } from '../domain/delivery-activities';
-import { WaybillError } from '../domain/errors';
 import type { ReceiptBody } from '../domain/receipts';
 import { decideRetry } from '../domain/retry';
 import { point } from '../points';
 import type { CloseAttemptAnswer, DeliveryFacts, DispatchChain } from '../schemas/delivery-rows';
-import type { TargetReport } from '../targets/http-target';
 import type { AttemptServices } from './attempt-services';
 import { countedAs } from './delivery-metrics';
+import { patiently } from './patience';
 import { commonData, nextReceipt, withReceipt } from './receipts';
 
 export interface ClosableAttempt {
@@ -29,10 +27,14 @@ export interface AttemptResult {
   readonly verdict: Verdict;
   readonly detail: string;
   /** What the target answered; absent when it was not called. */
-  readonly report?: TargetReport & {
+  readonly report?: {
+    /** Null where the target does not speak HTTP. */
     readonly status: number | null;
     readonly durationMs: number;
     readonly startedAtMs: number;
+    readonly answerSha256: string | null;
+    /** The answer's first bytes, as text for people. */
+    readonly answerHead: string | null;
   };
   readonly retryAfterMs?: number | null;
   /** The next attempt, if the budget allows one, need not wait for the profile's delay. */
@@ -43,9 +45,6 @@ type Decision =
   | { readonly next: 'acknowledged' }
   | { readonly next: 'retry'; readonly delayMs: number }
   | { readonly next: 'failed' };
-
-/** How long a close is tried again while Postgres is away; the attempt's deadline is later. */
-const CLOSE_PATIENCE_MS = 8_000;
 
 /** Closes the attempt and carries out what follows from the verdict. */
 export async function closeWithVerdict(
@@ -160,22 +159,5 @@ function told(attempt: ClosableAttempt, result: AttemptResult, decision: Decisio
       return { kind: 'failed', attempts: attempt.info.attempts, reason, detail };
     case 'retry':
       return { kind: 'retry', attempt: attempt.attempt, reason, detail, dueInMs: decision.delayMs };
-  }
-}
-
-/**
- * The target has been called: giving up at the first failure would turn a known answer into an
- * unknown one. Closing is idempotent, so it may be tried again.
- */
-async function patiently<Result>(work: () => Promise<Result>): Promise<Result> {
-  const started = performance.now();
-  for (let pause = 100; ; pause = Math.min(pause * 2, 1_000)) {
-    try {
-      return await work();
-    } catch (error) {
-      const passing = error instanceof WaybillError && error.code === 'storage_unavailable';
-      if (!passing || performance.now() - started > CLOSE_PATIENCE_MS) throw error;
-      await delay(pause);
-    }
   }
 }

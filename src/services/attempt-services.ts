@@ -3,6 +3,7 @@ import type { Database } from '../db/database';
 import type { SecretProvider } from '../secrets/provider';
 import type { SigningKey } from '../signing/keys';
 import type { CallTarget } from '../targets/http-target';
+import type { StartServices } from './actions/starting';
 import type { DeliveryMetrics } from './delivery-metrics';
 
 export interface AttemptServices {
@@ -14,4 +15,6 @@ export interface AttemptServices {
   /** A number in [0, 1), for jitter. */
   readonly random: () => number;
   readonly metrics?: DeliveryMetrics;
+  /** For targets of the kind `action`. */
+  readonly actions: StartServices;
 }

@@ -1,6 +1,6 @@
 /**
  * One attempt of a delivery: open the fenced row, call the target, close the row with what follows
- * from the answer. Whoever drives it (the workflow's activity) owns timers and waiting; the budget
+ * from the answer; where the target is an action, the row is open as long as the action is. Whoever drives it (the workflow's activity) owns timers and waiting; the budget
  * and the due times are facts of the row, so that a driver that starts anew goes on where the last
  * one was.
  */
@@ -15,6 +15,7 @@ import { SecretError, type SecretProvider } from '../secrets/provider';
 import { decodeKey } from '../signing/webhooks/encodings';
 import { dispatchHeaders } from '../targets/dispatch-request';
 import type { TargetReport } from '../targets/http-target';
+import { followAction } from './action-attempts';
 import type { AttemptResult, ClosableAttempt } from './attempt-closing';
 import { closeWithVerdict } from './attempt-closing';
 import type { AttemptServices } from './attempt-services';
@@ -47,7 +48,7 @@ export async function makeAttempt(
     case 'settled':
       return settled(opened.info);
     case 'in_flight':
-      return abandonOrWait(services, ref, opened, options.takeOver);
+      return followOrWait(services, ref, opened, options);
     case 'must_fail':
       return failForGood(services, ref, opened);
     case 'held':
@@ -63,14 +64,32 @@ export async function makeAttempt(
         services.metrics?.reached('Dispatched', countedAs(ref, opened.info));
       }
       await point('attempt.opened');
-      return callAndClose(services, ref, opened, options.signal);
+      return dispatch(services, ref, opened, options.signal);
   }
 }
+
+async function dispatch(
+  services: AttemptServices,
+  ref: DeliveryRef,
+  { info, payload, answer }: OpenedAttempt,
+  signal: AbortSignal,
+): Promise<AttemptAnswer> {
+  if (info.targetKind === 'http') {
+    return callAndClose(services, ref, { answer, info, payload }, signal);
+  }
+  const { attempt, target } = info;
+  const clock = databaseClock(info);
+  return followAction(services, { ref, attempt, info, clock, target, payload }, signal);
+}
+
+type OpenedCall = OpenedAttempt & {
+  readonly info: Extract<OpenedAttempt['info'], { targetKind: 'http' }>;
+};
 
 async function callAndClose(
   services: AttemptServices,
   ref: DeliveryRef,
-  opened: OpenedAttempt,
+  opened: OpenedCall,
   signal: AbortSignal,
 ): Promise<AttemptAnswer> {
   const clock = databaseClock(opened.info);
@@ -114,18 +133,26 @@ function unsigned({ message }: SecretError): AttemptResult {
   };
 }
 
-/** An open attempt of somebody else: left alone until its deadline, unless its owner is known dead. */
-async function abandonOrWait(
+/**
+ * An open attempt of somebody else: left alone until its deadline, unless its owner is known dead. One
+ * whose target is an action belongs to nobody: starting the action again meets the same one.
+ */
+async function followOrWait(
   services: AttemptServices,
   ref: DeliveryRef,
-  found: Extract<OpenAttemptAnswer, { answer: 'in_flight' }>,
-  takeOver: boolean,
+  { info, payload }: Extract<OpenAttemptAnswer, { answer: 'in_flight' }>,
+  { takeOver, signal }: AttemptOptions,
 ): Promise<AttemptAnswer> {
-  const { attempt, endsInMs } = found.info;
+  const { attempt, endsInMs } = info;
+  const clock = databaseClock(info);
+  if (info.targetKind === 'action') {
+    const { target } = info;
+    return followAction(services, { ref, attempt, info, clock, target, payload }, signal);
+  }
   if (!takeOver && endsInMs > 0) return { kind: 'in_flight', attempt, endsInMs };
   return closeWithVerdict(
     services,
-    { ref, attempt, info: found.info, clock: databaseClock(found.info) },
+    { ref, attempt, info, clock },
     {
       verdict: {
         outcome: 'unknown',
@@ -209,7 +236,7 @@ function statusOf(report: TargetReport): number | null {
 async function signedHeaders(
   provider: SecretProvider,
   ref: DeliveryRef,
-  opened: OpenedAttempt,
+  opened: OpenedCall,
   sentAtMs: number,
 ): Promise<Record<string, string> | SecretError> {
   try {

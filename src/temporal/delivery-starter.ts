@@ -11,6 +11,7 @@ import {
 import type { DeliveryRef, DeliveryWorkflowInput } from '../domain/delivery-activities';
 import { NUDGE_SIGNAL } from '../domain/delivery-activities';
 import { DELIVERY_WORKFLOW, deliveryWorkflowId } from '../domain/workflow-ids';
+import { fairlyFor } from './fairness';
 
 const TENANT = defineSearchAttributeKey('WaybillTenant', SearchAttributeType.KEYWORD);
 const CONNECTOR = defineSearchAttributeKey('WaybillConnector', SearchAttributeType.KEYWORD);
@@ -70,6 +71,7 @@ export class DeliveryWorkflows {
         { key: TENANT, value: ref.tenantId },
         { key: CONNECTOR, value: about.connectorId },
       ]),
+      priority: fairlyFor(ref.tenantId),
       staticSummary: `${about.eventType} for ${about.subscriptionId ?? about.connectorId}`.slice(
         0,
         200,

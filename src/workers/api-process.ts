@@ -9,29 +9,38 @@ import type { Database } from '../db/database';
 import { checkDatabase } from '../db/migrations';
 import { WaybillError } from '../domain/errors';
 import { deliveryId } from '../domain/ids';
-import type { HttpDeps, Readiness } from '../http/deps';
+import type { HttpDeps, Readiness, ServerDeps } from '../http/deps';
 import { metricsRoute } from '../http/metrics';
 import { createServer } from '../http/server';
 import type { TokenVerifier } from '../http/tokens';
 import { developmentTokens } from '../http/tokens/development';
 import { jwksTokens } from '../http/tokens/jwks';
+import { routeTokenTrust } from '../hosts/protocol/route-tokens';
 import type { Config } from '../schemas/config';
+import { actionService } from '../services/actions/starting';
 import { decideReplay } from '../services/replays';
-import { importSigningKey, publicKeySet } from '../signing/keys';
+import type { SecretProvider } from '../secrets/provider';
+import { importSigningKey, publicKeySet, type SigningKey } from '../signing/keys';
 import type { Telemetry } from '../telemetry/telemetry';
 import { createTelemetry } from '../telemetry/telemetry';
 import { temporalClient, temporalSettings } from '../temporal/connections';
 import { Closers } from './closers';
 import { openDatabase } from './databases';
 import { DeliveryStarts } from './delivery-starts';
-import { deliveryWorkflows } from './delivery-workflows';
 import { startPrivateServer } from './private-server';
 import { ingressCounting } from './ingress-counting';
 import { processSecrets } from './secrets';
 import { developmentKeyText, loadSigningKeyText } from './signing-keys';
+import { startServices } from './worker-services';
+import { deliveryWorkflows } from './workflows';
 
 export interface ApiOptions {
-  readonly serve: { readonly api: boolean; readonly ingress: boolean };
+  readonly serve: {
+    readonly api: boolean;
+    readonly ingress: boolean;
+    /** Where hosts register and renew their leases. */
+    readonly lifecycle: boolean;
+  };
 }
 
 export interface RunningApi {
@@ -70,52 +79,113 @@ interface Wanted {
 /** Answers where it listens. */
 async function start(wanted: Wanted, closers: Closers): Promise<string> {
   const { config, options, log } = wanted;
-  // Nobody asks an ingress for a token.
+  // Nobody asks an ingress for a token, nor a host.
   const tokens = options.serve.api ? await tokenVerifier(config) : null;
-  const data = openDatabase(config, 'waybill_data', log);
-  closers.add(() => data.close());
-  await checkDatabase(data, 'waybill_data');
-  const temporal = temporalClient();
-  closers.add(() => temporal.close());
+  const pools: Pools = {
+    data:
+      options.serve.api || options.serve.ingress
+        ? await openPool(wanted, closers, 'waybill_data')
+        : null,
+    fleet: options.serve.lifecycle ? await openPool(wanted, closers, 'waybill_lifecycle') : null,
+  };
   const telemetry = createTelemetry({ service: 'waybill-api' });
-  const { client } = temporal;
-  const server = createServer(await httpDeps({ ...wanted, data, tokens, client, telemetry }));
+  const common = await commonParts({ ...wanted, pools, tokens, telemetry });
+  const server = createServer(
+    pools.data === null
+      ? { ...serverDeps(common), serve: null }
+      : httpDeps({ ...common, data: pools.data, client: openTemporal(closers) }),
+  );
   const metrics = await serveMetrics(config, log, telemetry);
   closers.add(() => metrics?.close());
   closers.add(() => server.close());
   return await listen(server, config);
 }
 
-interface Parts extends Wanted {
-  readonly data: Database;
-  readonly tokens: TokenVerifier | null;
-  readonly client: ReturnType<typeof temporalClient>['client'];
-  readonly telemetry: Telemetry;
+/** One for each role that something served here needs, and no other. */
+interface Pools {
+  /** API and ingress. */
+  readonly data: Database | null;
+  /** Lifecycle. */
+  readonly fleet: Database | null;
 }
 
-async function httpDeps(parts: Parts): Promise<HttpDeps> {
-  const { config, log, data, tokens, telemetry } = parts;
-  const secrets = processSecrets(config);
-  const keyText = await loadSigningKeyText(config, secrets);
-  const signingKey = await importSigningKey(keyText);
+async function openPool(
+  { config, log }: Wanted,
+  closers: Closers,
+  role: 'waybill_data' | 'waybill_lifecycle',
+): Promise<Database> {
+  const pool = openDatabase(config, role, log);
+  closers.add(() => pool.close());
+  await checkDatabase(pool, role);
+  return pool;
+}
+
+function openTemporal(closers: Closers): TemporalClient {
+  const temporal = temporalClient();
+  closers.add(() => temporal.close());
+  return temporal.client;
+}
+
+type TemporalClient = ReturnType<typeof temporalClient>['client'];
+
+interface CommonParts extends Wanted {
+  readonly pools: Pools;
+  readonly tokens: TokenVerifier | null;
+  readonly telemetry: Telemetry;
+  readonly secrets: SecretProvider;
+  readonly keyText: string;
+  readonly signingKey: SigningKey;
+}
+
+async function commonParts(
+  parts: Omit<CommonParts, 'secrets' | 'keyText' | 'signingKey'>,
+): Promise<CommonParts> {
+  const secrets = processSecrets(parts.config);
+  const keyText = await loadSigningKeyText(parts.config, secrets);
+  return { ...parts, secrets, keyText, signingKey: await importSigningKey(keyText) };
+}
+
+function serverDeps({ config, log, pools, signingKey }: CommonParts): ServerDeps {
+  const { fleet } = pools;
+  return {
+    log,
+    publicKeys: publicKeySet([signingKey]),
+    trustedProxies: config.http.trustedProxies,
+    ready: () => readiness(pools),
+    newRequestId: () => uuidv7(),
+    lifecycle:
+      fleet === null
+        ? null
+        : {
+            fleet,
+            audience: config.lifecycleAudience,
+            trust: routeTokenTrust([signingKey]),
+          },
+  };
+}
+
+interface Parts extends CommonParts {
+  readonly data: Database;
+  readonly client: TemporalClient;
+}
+
+function httpDeps(parts: Parts): HttpDeps {
+  const { config, log, data, tokens, telemetry, secrets, keyText, signingKey } = parts;
   const replays = { data, signingKey, metrics: telemetry.deliveries };
   return {
+    ...serverDeps(parts),
     data,
     secrets,
-    log,
     starter: new DeliveryStarts(deliveryWorkflows(config, parts.client), data, log),
     replay: (ref, who) => decideReplay(replays, ref, who),
-    publicKeys: publicKeySet([signingKey]),
+    actions: actionService(startServices(parts)),
     temporalUi: config.http.temporalUi,
     namespace: temporalSettings().namespace,
     serve: { ingress: parts.options.serve.ingress, api: tokens === null ? null : { tokens } },
     publicBaseUrl: config.http.publicUrl,
-    trustedProxies: config.http.trustedProxies,
-    ready: () => readiness(data),
     // Every process of the deployment signs receipts with one key, so they agree on this one, too.
     cursorKey: createHmac('sha256', keyText).update('waybill-cursors').digest(),
     newDeliveryId: () => deliveryId(uuidv7()),
-    newRequestId: () => uuidv7(),
     count: ingressCounting(telemetry),
   };
 }
@@ -136,9 +206,10 @@ async function serveMetrics(config: Config, log: Logger, telemetry: Telemetry) {
 }
 
 /** Deliveries are accepted while Temporal is away, so only Postgres decides. */
-async function readiness(data: Database): Promise<Readiness> {
+async function readiness({ data, fleet }: Pools): Promise<Readiness> {
   try {
-    await checkDatabase(data, 'waybill_data');
+    if (data !== null) await checkDatabase(data, 'waybill_data');
+    if (fleet !== null) await checkDatabase(fleet, 'waybill_lifecycle');
     return { ready: true, checks: { postgres: 'ok' } };
   } catch (error) {
     const why = error instanceof WaybillError ? error.message : 'the check failed';

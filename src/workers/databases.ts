@@ -11,6 +11,7 @@ const OWN_URLS = {
   waybill_control: { field: 'controlUrl', variable: 'WAYBILL_CONTROL_DATABASE_URL' },
   waybill_data: { field: 'dataUrl', variable: 'WAYBILL_DATA_DATABASE_URL' },
   waybill_operations: { field: 'operationsUrl', variable: 'WAYBILL_OPERATIONS_DATABASE_URL' },
+  waybill_lifecycle: { field: 'lifecycleUrl', variable: 'WAYBILL_LIFECYCLE_DATABASE_URL' },
 } as const satisfies Partial<Record<DatabaseRole, unknown>>;
 
 /** The setting that says where a database is, and what it says. */

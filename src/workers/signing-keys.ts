@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { WaybillError } from '../domain/errors';
+import { didOfKey } from '../hosts/protocol/did-key';
 import type { Config } from '../schemas/config';
 import type { SecretProvider } from '../secrets/provider';
 import type { SigningKey } from '../signing/keys';
@@ -36,7 +37,23 @@ export async function developmentKeyText(config: Config): Promise<string> {
   return await ownKey(config, 'development-tokens.jwk');
 }
 
-function ownKey({ home }: Config, name: string): Promise<string> {
+/**
+ * The private key of a demo host, made on first use.
+ * @throws WaybillError `config_invalid` when the home folder does not serve
+ */
+export async function demoHostKey(home: string, name: string): Promise<DemoHostKey> {
+  const text = await ownKey({ home }, `${name}.jwk`);
+  const { publicJwk } = await importSigningKey(text);
+  return { file: path.resolve(home, 'keys', `${name}.jwk`), did: didOfKey(publicJwk.x) };
+}
+
+export interface DemoHostKey {
+  /** Absolute. */
+  readonly file: string;
+  readonly did: string;
+}
+
+function ownKey({ home }: Pick<Config, 'home'>, name: string): Promise<string> {
   const folder = path.join(home, 'keys');
   const origin = { setting: 'WAYBILL_HOME', file: path.join(folder, name) };
   return keyOf(origin, () => keyFile(folder, name));

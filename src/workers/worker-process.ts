@@ -1,35 +1,31 @@
 /**
- * `waybill worker`: a Temporal worker for the queue `deliveries`, and the loops beside it. Stops in
+ * `waybill worker`: a Temporal worker for each queue it serves, and the loops beside them. Stops in
  * order: intake, running activities, loops, client, pools.
  */
 import { Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
+import { actionActivities } from '../activities/actions';
 import { deliveryActivities } from '../activities/deliveries';
-import type { Database } from '../db/database';
-import { forgetExpired } from '../db/deliveries';
 import { checkDatabase } from '../db/migrations';
+import type { Queue } from '../domain/workflow-ids';
 import type { Config } from '../schemas/config';
-import type { AttemptServices } from '../services/attempt-services';
-import { httpTargets } from '../targets/http-target';
 import { temporalClient, temporalSettings, workerConnection } from '../temporal/connections';
 import { registerSearchAttributes } from '../temporal/search-attributes';
-import type { Telemetry } from '../telemetry/telemetry';
 import { createTelemetry } from '../telemetry/telemetry';
 import { WORKFLOW_BUNDLE } from './bundle-workflows';
 import { Closers } from './closers';
 import { openDatabase } from './databases';
-import { deliveryWorkflows, taskQueue } from './delivery-workflows';
-import { attendRound } from './loops/attend';
-import { runLoop } from './loops/loop';
-import { reportFigures } from './loops/report-figures';
-import { processSecrets } from './secrets';
-import { loadSigningKey } from './signing-keys';
-import { CONNECTIONS_PER_TARGET, workerSettings } from './worker-settings';
+import { runWorkerLoops } from './worker-loops';
+import { workerServices, type WorkerServices } from './worker-services';
+import { workerSettings } from './worker-settings';
+import { taskQueue } from './workflows';
 
-const ATTEND_INTERVAL_MS = 500;
-const UPKEEP_INTERVAL_MS = 60_000;
-const UPKEEP_BATCH = 500;
 const TEMPORAL_PATIENCE_MS = 10 * 60_000;
+
+export interface WorkerOptions {
+  /** Which queues it serves; at least one. */
+  readonly queues: readonly Queue[];
+}
 
 export interface RunningWorker {
   /** Whether it polls for work: what readiness means for a worker. */
@@ -43,17 +39,28 @@ export interface RunningWorker {
 }
 
 /** Starts it; resolves once it polls. A start that fails leaves nothing open. */
-export async function startWorker(config: Config, log: Logger): Promise<RunningWorker> {
+export async function startWorker(
+  config: Config,
+  options: WorkerOptions,
+  log: Logger,
+): Promise<RunningWorker> {
   const closers = new Closers();
   try {
-    return await start(config, log, closers);
+    return await start({ config, options, log }, closers);
   } catch (error) {
     await Promise.allSettled([closers.close()]);
     throw error;
   }
 }
 
-async function start(config: Config, log: Logger, closers: Closers): Promise<RunningWorker> {
+interface Wanted {
+  readonly config: Config;
+  readonly options: WorkerOptions;
+  readonly log: Logger;
+}
+
+async function start({ config, options, log }: Wanted, closers: Closers): Promise<RunningWorker> {
+  const { queues } = options;
   const data = openDatabase(config, 'waybill_data', log);
   closers.add(() => data.close());
   const operations = openDatabase(config, 'waybill_operations', log);
@@ -62,95 +69,73 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Run
   await checkDatabase(operations, 'waybill_operations');
   const temporal = temporalClient();
   closers.add(() => temporal.close());
-  const targets = httpTargets({ connectionsPerOrigin: CONNECTIONS_PER_TARGET });
-  closers.add(() => targets.close());
-  const secrets = processSecrets(config);
   const telemetry = createTelemetry({ service: 'waybill-worker' });
-  const services: AttemptServices = {
-    data,
-    secrets,
-    signingKey: await loadSigningKey(config, secrets),
-    call: targets.call,
-    random: Math.random,
-    metrics: telemetry.deliveries,
-  };
+  const { client } = temporal;
+  const services = await workerServices({ config, log, data, client, telemetry }, closers);
   const connection = await workerConnection(TEMPORAL_PATIENCE_MS, () => {
     log.warn({ address: temporalSettings().address }, 'waiting for the Temporal server');
   });
   closers.add(() => connection.close());
   await registerSearchAttributes(temporal.connection, temporalSettings().namespace);
-  const worker = await createWorker(config, connection, services);
+  const workers = await Promise.all(
+    queues.map((queue) => createWorker({ config, queue, connection, services })),
+  );
   const stopping = new AbortController();
-  const loops = startLoops({
-    config,
-    operations,
-    telemetry,
-    log,
-    stopping,
-    client: temporal.client,
+  const { signal } = stopping;
+  const { clock } = services;
+  const loops = runWorkerLoops({
+    ...{ config, operations, telemetry, log, signal, client, clock, queues },
   });
-  const done = worker
-    .run()
+  const done = runAll(workers)
     .finally(async () => {
       stopping.abort();
       await loops;
     })
     .finally(() => Promise.allSettled([closers.close()]));
-  log.info({ taskQueue: taskQueue(config) }, 'worker started');
+  log.info({ taskQueues: queues.map((queue) => taskQueue(config, queue)) }, 'worker started');
   return {
-    polling: () => worker.getState() === 'RUNNING',
+    polling: () => workers.every((worker) => worker.getState() === 'RUNNING'),
     metrics: telemetry.text,
     done,
     stop: () => {
       stopping.abort();
-      if (worker.getState() === 'RUNNING') worker.shutdown();
+      shutDown(workers);
     },
   };
 }
 
-function createWorker(
-  config: Config,
-  connection: Awaited<ReturnType<typeof workerConnection>>,
-  services: AttemptServices,
-): Promise<Worker> {
+/** Settles when all have stopped; one that breaks stops the others. */
+async function runAll(workers: readonly Worker[]): Promise<void> {
+  const runs = workers.map((worker) =>
+    worker.run().finally(() => {
+      shutDown(workers);
+    }),
+  );
+  const ends = await Promise.allSettled(runs);
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
+}
+
+function shutDown(workers: readonly Worker[]): void {
+  for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+}
+
+interface QueueParts {
+  readonly config: Config;
+  readonly queue: Queue;
+  readonly connection: Awaited<ReturnType<typeof workerConnection>>;
+  readonly services: WorkerServices;
+}
+
+function createWorker({ config, queue, connection, services }: QueueParts): Promise<Worker> {
   return Worker.create({
     connection,
     namespace: temporalSettings().namespace,
-    taskQueue: taskQueue(config),
+    taskQueue: taskQueue(config, queue),
     workflowBundle: { codePath: WORKFLOW_BUNDLE },
-    activities: deliveryActivities(services),
+    activities:
+      queue === 'actions'
+        ? actionActivities(services.actions)
+        : deliveryActivities(services.deliveries),
     ...workerSettings(config),
   });
-}
-
-interface LoopContext {
-  readonly config: Config;
-  readonly operations: Database;
-  readonly telemetry: Telemetry;
-  readonly log: Logger;
-  readonly stopping: AbortController;
-  readonly client: ReturnType<typeof temporalClient>['client'];
-}
-
-async function startLoops(context: LoopContext): Promise<void> {
-  const { config, operations, telemetry, log } = context;
-  const { signal } = context.stopping;
-  const workflows = deliveryWorkflows(config, context.client);
-  await Promise.all([
-    runLoop({
-      name: 'attend',
-      intervalMs: ATTEND_INTERVAL_MS,
-      round: () => attendRound({ operations, workflows, log }),
-      signal,
-      log,
-    }),
-    runLoop({
-      name: 'forget-expired',
-      intervalMs: UPKEEP_INTERVAL_MS,
-      round: () => forgetExpired(operations, UPKEEP_BATCH),
-      signal,
-      log,
-    }),
-    reportFigures({ operations, telemetry, signal, log }),
-  ]);
 }

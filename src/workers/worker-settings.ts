@@ -5,6 +5,9 @@ import type { Config } from '../schemas/config';
 /** Connections to one target at once. */
 export const CONNECTIONS_PER_TARGET = 64;
 
+/** Connections to one host at once. */
+export const CONNECTIONS_PER_HOST = 64;
+
 /** About 20 kB each: bounded well below what a small machine has. */
 const CACHED_WORKFLOWS = 500;
 const STICKY_TIMEOUT_MS = 2_000;

@@ -1,17 +1,32 @@
-/** The delivery workflows of this deployment: queue and timing from its settings. */
+/** The workflows of this deployment: queues and timing from its settings. */
 import type { Client } from '@temporalio/client';
-import { DELIVERY_QUEUE } from '../domain/workflow-ids';
+import type { Queue } from '../domain/workflow-ids';
 import type { Config } from '../schemas/config';
+import { ActionWorkflows } from '../temporal/action-starter';
 import { DeliveryWorkflows } from '../temporal/delivery-starter';
 
-export function taskQueue(config: Config): string {
-  return `${config.temporal.taskQueuePrefix}${DELIVERY_QUEUE}`;
+/** A person takes longer than a release of held deliveries: so many times as long between two looks. */
+const OPERATOR_POLLS = 10;
+
+/** How long a dispatch waits for a worker before it is proven that nothing was sent. */
+const PICK_UP_MS = 30_000;
+
+export function taskQueue(config: Config, queue: Queue): string {
+  return `${config.temporal.taskQueuePrefix}${queue}`;
 }
 
 export function deliveryWorkflows(config: Config, client: Client): DeliveryWorkflows {
-  return new DeliveryWorkflows(client, taskQueue(config), {
+  return new DeliveryWorkflows(client, taskQueue(config, 'deliveries'), {
     failedWaitMs: config.temporal.failedWaitMs,
     heldPollMs: config.temporal.heldPollMs,
     heartbeatMs: config.temporal.heartbeatMs,
+  });
+}
+
+export function actionWorkflows(config: Config, client: Client): ActionWorkflows {
+  return new ActionWorkflows(client, taskQueue(config, 'actions'), {
+    heartbeatMs: config.temporal.heartbeatMs,
+    pickUpMs: PICK_UP_MS,
+    heldPollMs: config.temporal.heldPollMs * OPERATOR_POLLS,
   });
 }

@@ -19,6 +19,7 @@ import type { DeliveryWorkflowInput } from '../domain/delivery-activities';
 import { NUDGE_SIGNAL, REPLAY_SIGNAL } from '../domain/delivery-activities';
 import {
   failedDetails,
+  followingDetails,
   heldDetails,
   inFlightDetails,
   refusedReplayDetails,
@@ -65,7 +66,7 @@ class DeliveryActor {
   readonly #input: DeliveryWorkflowInput;
   readonly #ref: Pick<DeliveryWorkflowInput, 'tenantId' | 'deliveryId'>;
   readonly #activities: ReturnType<typeof deliveryActivities>;
-  readonly #mark = new WaitingMark();
+  readonly #mark = new WaitingMark('Received');
   #nudged = false;
   /** The previous attempt's activity is lost: whatever it left open is ours to close. */
   #takeOver = false;
@@ -124,6 +125,8 @@ class DeliveryActor {
     const tried = await tryAttempt(attemptDelivery, { ...this.#ref, takeOver: this.#takeOver });
     this.#takeOver = tried.kind === 'lost';
     this.#troubles = tried.kind === 'trouble' ? this.#troubles + 1 : 0;
+    // Its action has told of its end, or is about to: this answer knows of it.
+    if ('actionId' in tried && tried.kind !== 'following') this.#nudged = false;
     switch (tried.kind) {
       case 'acknowledged':
         return this.#end('Acknowledged');
@@ -141,6 +144,7 @@ class DeliveryActor {
       case 'retry':
       case 'not_due':
       case 'in_flight':
+      case 'following':
       case 'held':
       case 'trouble':
         return this.#wait(tried);
@@ -157,6 +161,9 @@ class DeliveryActor {
       case 'in_flight':
         setCurrentDetails(inFlightDetails(tried));
         return this.#pause(tried.endsInMs);
+      case 'following':
+        this.#mark.enter('Dispatched', followingDetails(tried, this.#input.tenantId));
+        return this.#pause(tried.againInMs);
       case 'held':
         this.#mark.enter(tried.state, heldDetails(tried.why, this.#input.deliveryId));
         return this.#pause(this.#input.heldPollMs);
@@ -192,7 +199,10 @@ class DeliveryActor {
   }
 }
 
-type Waited = Extract<Tried, { kind: 'retry' | 'not_due' | 'in_flight' | 'held' | 'trouble' }>;
+type Waited = Extract<
+  Tried,
+  { kind: 'retry' | 'not_due' | 'in_flight' | 'following' | 'held' | 'trouble' }
+>;
 
 /** The workflow's own time, `ms` from now. */
 function inIso(ms: number): string {

@@ -1,2 +1,3 @@
 /** The workflow types that `waybill worker` serves. */
+export { action } from './action';
 export { delivery } from './delivery';

@@ -6,11 +6,24 @@ import { defineSearchAttributeKey } from '@temporalio/common';
 import { setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
 
 const STATE = defineSearchAttributeKey('WaybillState', 'KEYWORD');
+const CONNECTOR = defineSearchAttributeKey('WaybillConnector', 'KEYWORD');
 const WAITING_SINCE = defineSearchAttributeKey('WaybillWaitingSince', 'DATETIME');
 
 export class WaitingMark {
+  readonly #first: string;
+  #connector: string | null = null;
   /** What the attributes say; null: nothing, it has never waited. */
   #shown: { readonly state: string; readonly waits: boolean } | null = null;
+
+  /** @param first the state in which the workflow begins */
+  constructor(first: string) {
+    this.#first = first;
+  }
+
+  /** Shown from the next wait on; a workflow that knows it from its start need not say it. */
+  set connector(connectorId: string | null) {
+    this.#connector = connectorId ?? this.#connector;
+  }
 
   /** Waits in `state`; the sentence may change while the state stays. */
   enter(state: string, details: string): void {
@@ -20,12 +33,13 @@ export class WaitingMark {
     upsertSearchAttributes([
       { key: STATE, value: state },
       { key: WAITING_SINCE, value: new Date() },
+      ...(this.#connector === null ? [] : [{ key: CONNECTOR, value: this.#connector }]),
     ]);
   }
 
   /** Waits in the state last known. */
   stay(details: string): void {
-    this.enter(this.#shown?.state ?? 'Received', details);
+    this.enter(this.#shown?.state ?? this.#first, details);
   }
 
   /** Moves again, or has ended in `state`. Costs nothing when it never waited. */

@@ -7,6 +7,8 @@ import path from 'node:path';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils';
 import { Worker } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
+import { ACTION_SCENARIOS } from '../support/action-history-scenarios';
+import { ActionRig } from '../support/action-rig';
 import { DeliveryRig } from '../support/delivery-rig';
 import { SCENARIOS } from '../support/history-scenarios';
 import { workflowBundle } from '../support/workflow-bundle';
@@ -15,16 +17,35 @@ const FOLDER = path.join(__dirname, '..', 'histories');
 
 beforeAll(async () => {
   if (process.env['WAYBILL_RECORD_HISTORIES'] !== '1') return;
+  mkdirSync(FOLDER, { recursive: true });
+  await recordDeliveries();
+  await recordActions();
+}, 120_000);
+
+async function recordDeliveries(): Promise<void> {
   const rig = await DeliveryRig.start();
   await rig.work();
-  mkdirSync(FOLDER, { recursive: true });
   for (const [name, live] of Object.entries(SCENARIOS)) {
-    const ref = await live(rig);
-    const history = await rig.handle(ref).fetchHistory();
-    writeFileSync(path.join(FOLDER, `${name}.json`), historyToJSON(history));
+    keep(name, await rig.handle(await live(rig)).fetchHistory());
   }
   await rig.stop();
-});
+}
+
+async function recordActions(): Promise<void> {
+  const rig = await ActionRig.start();
+  await rig.work();
+  await rig.host(0);
+  for (const [name, live] of Object.entries(ACTION_SCENARIOS)) {
+    keep(name, await rig.handle(await live(rig)).fetchHistory());
+  }
+  await rig.stop();
+}
+
+function keep(name: string, history: Parameters<typeof historyToJSON>[0]): void {
+  writeFileSync(path.join(FOLDER, `${name}.json`), historyToJSON(history));
+}
+
+const NAMES = [...Object.keys(SCENARIOS), ...Object.keys(ACTION_SCENARIOS)];
 
 function recorded(name: string): unknown {
   return JSON.parse(readFileSync(path.join(FOLDER, `${name}.json`), 'utf8'));
@@ -34,18 +55,16 @@ function replay(history: unknown): Promise<void> {
   return Worker.runReplayHistory(
     { workflowBundle: { codePath: workflowBundle() }, replayName: 'histories' },
     history,
-    'delivery/acme/recorded',
+    'acme/recorded',
   );
 }
 
 test('every scenario has its history', () => {
   const names = readdirSync(FOLDER).filter((name) => name.endsWith('.json'));
-  expect(names.map((name) => path.basename(name, '.json')).sort()).toEqual(
-    Object.keys(SCENARIOS).sort(),
-  );
+  expect(names.map((name) => path.basename(name, '.json')).sort()).toEqual([...NAMES].sort());
 });
 
-test.each(Object.keys(SCENARIOS))('%s replays', async (name) => {
+test.each(NAMES)('%s replays', async (name) => {
   await expect(replay(recorded(name))).resolves.toBeUndefined();
 });
 

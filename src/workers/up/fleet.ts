@@ -63,7 +63,7 @@ async function publishQuietly(config: Config, fleet: Fleet): Promise<PublishedFl
   }
 }
 
-/** Tenants with a subscription, by name. */
-export function tenantsOf(fleet: Fleet): string[] {
-  return [...new Set(fleet.subscriptions.map(({ thing }) => thing.tenant))].sort();
+/** Tenants with a subscription or a binding, by name. */
+export function tenantsOf({ subscriptions, bindings }: Fleet): string[] {
+  return [...new Set([...subscriptions, ...bindings].map(({ thing }) => thing.tenant))].sort();
 }

@@ -4,12 +4,15 @@ import { WaybillError } from '../../domain/errors';
 import { embeddedServer, type EmbeddedServer } from '../embedded/embedded-server';
 import { requireFreePort } from '../embedded/ports';
 import type { Launch } from './launch';
+import type { ServerName } from './running-servers';
 import { logFile, recordFile } from './state-files';
 import { localUrl, portWish, type LocalPort } from './settings';
 import type { Step } from './steps';
 
-interface ProcessDefinition {
-  readonly name: 'receiver' | 'api' | 'worker';
+export interface ProcessDefinition {
+  readonly name: ServerName;
+  /** For people. */
+  readonly title: string;
   /** Arguments of `waybill`. */
   readonly args: readonly string[];
   readonly port: LocalPort;
@@ -24,26 +27,27 @@ const READY_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 8_000;
 const PROBE_TIMEOUT_MS = 2_000;
 
-/** All at once; resolves when each is ready. Each writes `logs/<name>.log` of the home folder. */
+/**
+ * All at once; resolves when each is ready. Each writes `logs/<name>.log` of the home folder.
+ * @returns them in the order of their definitions
+ */
 export async function startProcesses(
   launch: Launch,
+  definitions: readonly ProcessDefinition[],
   env: Readonly<Record<string, string>>,
-): Promise<void> {
-  const { receiver } = launch.settings.ports;
-  const definitions: readonly ProcessDefinition[] = [
-    { name: 'receiver', args: ['demo-receiver', '--port', String(receiver)], port: 'receiver' },
-    { name: 'api', args: ['api'], port: 'api' },
-    { name: 'worker', args: ['worker'], port: 'health' },
-  ];
+): Promise<readonly EmbeddedServer[]> {
+  const started = new Map<ProcessDefinition, EmbeddedServer>();
   await launch.together(
     definitions.map((definition): Step => {
       const work: Step['work'] = async (note) => {
         const process = await startProcess(launch, definition, { env, note });
         launch.servers.add(definition.name, process);
+        started.set(definition, process);
       };
-      return { title: titleOf(definition), work };
+      return { title: definition.title, work };
     }),
   );
+  return definitions.flatMap((definition) => started.get(definition) ?? []);
 }
 
 /**
@@ -58,9 +62,9 @@ async function startProcess(
     readonly note: (line: string) => void;
   },
 ): Promise<EmbeddedServer> {
-  const { name, args, port } = definition;
+  const { name, title, args, port } = definition;
   const server = embeddedServer({
-    title: titleOf(definition),
+    title,
     prepare: () => requireFreePort(portWish(port, settings.ports[port])),
     spec: () => ({
       name,
@@ -78,13 +82,9 @@ async function startProcess(
     log: more.note,
   });
   await server.start().catch((error: unknown) => {
-    throw ownWords(titleOf(definition), error);
+    throw ownWords(title, error);
   });
   return server;
-}
-
-function titleOf({ name, args }: ProcessDefinition): string {
-  return `waybill ${args[0] ?? name}`;
 }
 
 async function isReady(url: string): Promise<boolean> {

@@ -16,6 +16,10 @@ export const RunFile = z.object({
     api: z.url(),
     health: z.url(),
     receiver: z.url(),
+    /** Null where the fleet has no demo host. */
+    provider: z.url().nullable(),
+    /** Of the demo hosts, by replica. */
+    hosts: z.record(z.string(), z.url()),
     /** `host:port`. */
     temporal: z.string(),
     temporalUi: z.url().nullable(),

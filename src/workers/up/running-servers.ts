@@ -3,9 +3,20 @@ import { WaybillError } from '../../domain/errors';
 import type { EmbeddedServer } from '../embedded/embedded-server';
 import { logFile } from './state-files';
 
-/** In the order of an orderly stop: intake first, the stores last. */
-export const STOP_ORDER = ['api', 'worker', 'receiver', 'temporal', 'postgres'] as const;
-export type ServerName = (typeof STOP_ORDER)[number];
+/**
+ * In the order of an orderly stop, those of one row at once. Hosts say goodbye to the API, and what
+ * is open on them still ends; then intake first, the stores last.
+ */
+const STOP_ORDER = [
+  ['host-1', 'host-2'],
+  ['api'],
+  ['worker'],
+  ['provider', 'receiver'],
+  ['temporal'],
+  ['postgres'],
+] as const;
+export type ServerName = (typeof STOP_ORDER)[number][number];
+export const SERVER_NAMES: readonly ServerName[] = STOP_ORDER.flat();
 
 export class RunningServers {
   readonly #home: string;
@@ -45,9 +56,9 @@ export class RunningServers {
 
   /** Ends all of them in order; one that is gone already is no failure. */
   async stop(): Promise<void> {
-    for (const name of STOP_ORDER) {
-      await this.#servers.get(name)?.stop();
-      this.#servers.delete(name);
+    for (const names of STOP_ORDER) {
+      await Promise.all(names.map(async (name) => this.#servers.get(name)?.stop()));
+      for (const name of names) this.#servers.delete(name);
     }
   }
 }

@@ -10,6 +10,13 @@ export const PORT_SETTINGS = {
   api: { variable: 'WAYBILL_PORT', port: 7380, wantedBy: 'the API' },
   health: { variable: 'WAYBILL_HEALTH_PORT', port: 7381, wantedBy: "the worker's health" },
   receiver: { variable: 'WAYBILL_RECEIVER_PORT', port: 7300, wantedBy: 'the demo receiver' },
+  provider: { variable: 'WAYBILL_PROVIDER_PORT', port: 7301, wantedBy: 'the demo provider' },
+  firstHost: { variable: 'WAYBILL_FIRST_HOST_PORT', port: 7391, wantedBy: 'the first demo host' },
+  secondHost: {
+    variable: 'WAYBILL_SECOND_HOST_PORT',
+    port: 7392,
+    wantedBy: 'the second demo host',
+  },
   postgres: { variable: 'WAYBILL_POSTGRES_PORT', port: 7332, wantedBy: 'Postgres' },
   temporal: { variable: 'WAYBILL_TEMPORAL_PORT', port: 7333, wantedBy: 'the Temporal server' },
   temporalUi: { variable: 'WAYBILL_TEMPORAL_UI_PORT', port: 7334, wantedBy: 'the Temporal UI' },
@@ -17,7 +24,7 @@ export const PORT_SETTINGS = {
 
 export type PortName = keyof typeof PORT_SETTINGS;
 /** Those of Waybill's own processes, which speak HTTP. */
-export type LocalPort = 'api' | 'health' | 'receiver';
+export type LocalPort = 'api' | 'health' | 'receiver' | 'provider' | 'firstHost' | 'secondHost';
 
 export interface UpSettings {
   /** Absolute. */

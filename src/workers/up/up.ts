@@ -7,18 +7,21 @@ import type { Config } from '../../schemas/config';
 import { parseConfig } from '../../schemas/config';
 import type { Fleet } from '../../schemas/fleet';
 import { FleetInvalid } from '../../schemas/fleet/mistakes';
+import type { EmbeddedServer } from '../embedded/embedded-server';
 import { acquireInstanceLock } from '../embedded/instance-lock';
 import { requireFreePort } from '../embedded/ports';
 import { identityOf } from '../embedded/process-identity';
 import { endLeftOver } from '../embedded/process-record';
 import type { TemporalServer } from '../embedded/temporal-server';
+import { coreDefinitions, hostDefinition, providerDefinition } from './definitions';
+import { withDemoHosts, type DemoHost } from './demo-hosts';
 import { processEnvironment } from './environment';
 import { exampleSecrets, type ExampleSecrets } from './example-secrets';
 import { publish, readUpFleet, tenantsOf } from './fleet';
 import { Launch, type LaunchOptions } from './launch';
 import { startProcesses } from './processes';
 import { writeRunFile, type RunFile } from './run-file';
-import { STOP_ORDER } from './running-servers';
+import { SERVER_NAMES } from './running-servers';
 import { startServers } from './servers';
 import { localUrl, portWish, upSettings, type PortName, type UpSettings } from './settings';
 import { recordFile } from './state-files';
@@ -39,6 +42,8 @@ export interface RunningUp {
   readonly config: Config;
   /** Null when the environment named a running one. */
   readonly temporal: TemporalServer | null;
+  /** The demo hosts, by replica; none where the fleet has no replica for them. */
+  readonly hosts: ReadonlyMap<string, EmbeddedServer>;
   /** Rejects when something that was started ends unexpectedly. */
   readonly lost: Promise<never>;
   /** Writes `run.json` again, after processes were started anew. */
@@ -77,23 +82,26 @@ async function startAll(
   const { settings, servers } = launch;
   const receiver = localUrl(settings, 'receiver');
   // A mistake or a taken port is told before anything is fetched or started.
-  const fleet = await readUpFleet(fleetFile, receiver);
-  if (fleet.mistakes.length > 0) throw new FleetInvalid(fleet.mistakes);
-  for (const name of STOP_ORDER) await endLeftOver(recordFile(settings.home, name));
-  await requirePorts(settings);
+  const written = await readUpFleet(fleetFile, receiver);
+  if (written.mistakes.length > 0) throw new FleetInvalid(written.mistakes);
+  for (const name of SERVER_NAMES) await endLeftOver(recordFile(settings.home, name));
+  const { fleet, hosts: demoHosts } = await withDemoHosts(written, settings);
+  await requirePorts(settings, demoHosts);
   const { addresses, temporal } = await startServers(launch);
   const secrets = exampleSecrets(settings.home, launch.environment);
   const environment = processEnvironment(launch.environment, settings, addresses, secrets);
   const config = parseConfig(environment);
   await publish(launch, config, fleet);
-  await startProcesses(launch, environment);
+  const hosts = await startOurs(launch, { demoHosts, secrets, environment });
   const startedAt = new Date().toISOString();
   const running: RunningUp = {
-    ...{ settings, fleet, secrets, environment, config, temporal, stop },
+    ...{ settings, fleet, secrets, environment, config, temporal, hosts, stop },
     addresses: {
       api: localUrl(settings, 'api'),
       health: localUrl(settings, 'health'),
       receiver,
+      provider: demoHosts.length === 0 ? null : localUrl(settings, 'provider'),
+      hosts: Object.fromEntries(demoHosts.map(({ replicaId, url }) => [replicaId, url])),
       temporal: addresses.temporal,
       temporalUi: addresses.temporalUi,
     },
@@ -107,8 +115,31 @@ async function startAll(
   return running;
 }
 
-async function requirePorts(settings: UpSettings): Promise<void> {
+/** Waybill's own processes; hosts come last, since they register with the API. */
+async function startOurs(
+  launch: Launch,
+  {
+    demoHosts,
+    secrets,
+    environment,
+  }: Pick<RunningUp, 'secrets' | 'environment'> & { readonly demoHosts: readonly DemoHost[] },
+): Promise<ReadonlyMap<string, EmbeddedServer>> {
+  const { settings } = launch;
+  const provider = demoHosts.length === 0 ? [] : [providerDefinition(settings, secrets)];
+  await startProcesses(launch, [...coreDefinitions(settings), ...provider], environment);
+  const definitions = demoHosts.map((host) => hostDefinition(settings, host));
+  const started = await startProcesses(launch, definitions, environment);
+  return new Map(
+    demoHosts.flatMap(({ replicaId }, index) => {
+      const server = started[index];
+      return server === undefined ? [] : [[replicaId, server]];
+    }),
+  );
+}
+
+async function requirePorts(settings: UpSettings, hosts: readonly DemoHost[]): Promise<void> {
   const names: PortName[] = ['api', 'health', 'receiver'];
+  if (hosts.length > 0) names.push('provider', ...hosts.map(({ port }) => port));
   if (settings.databaseUrl === null) names.push('postgres');
   if (settings.temporalAddress === null) names.push('temporal', 'temporalUi');
   for (const name of names) await requireFreePort(portWish(name, settings.ports[name]));

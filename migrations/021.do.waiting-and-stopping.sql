@@ -1,0 +1,154 @@
+-- Waiting and stopping: an action that waits for time or a person, is given up, cancelled, resolved or
+-- taken up again by a loop.
+
+-- From now on a person decides what became of the locked action.
+create function waybill.hand_to_operator(a waybill.actions, p_reason text, p_detail text)
+returns waybill.actions language plpgsql as $$
+begin
+  a := waybill.walk_action(a, array['needs_operator']);
+  update waybill.actions set repeatable = false, reason = p_reason, detail = p_detail,
+      waiting_since = coalesce(waiting_since, clock_timestamp()),
+      attend_at = clock_timestamp() + interval '10 minutes'
+    where tenant_id = a.tenant_id and action_id = a.action_id returning * into a;
+  return a;
+end
+$$;
+
+-- The action waits for time: why, and for how long.
+create function waybill.note_action_wait(
+  p_tenant text, p_action text, p_reason text, p_detail text, p_ms integer
+) returns void language plpgsql as $$
+begin
+  perform set_config('waybill.tenant', p_tenant, true);
+  update waybill.actions set reason = p_reason, detail = p_detail,
+      waiting_since = coalesce(waiting_since, clock_timestamp()),
+      attend_at = clock_timestamp() + make_interval(secs => p_ms / 1000.0 + 60)
+    where tenant_id = p_tenant and action_id = p_action and closed_at is null;
+end
+$$;
+
+-- It cannot be reserved any more. Without an effect it fails with the reason as its code; uncertain, it
+-- is for a person. Answers its facts; null: no such action. Reserved or further: nothing changes.
+create function waybill.give_up_action(
+  p_tenant text, p_action text, p_reason text, p_detail text
+) returns jsonb language plpgsql as $$
+declare
+  a waybill.actions;
+begin
+  perform set_config('waybill.tenant', p_tenant, true);
+  select * into a from waybill.actions where tenant_id = p_tenant and action_id = p_action for update;
+  if not found then return null; end if;
+  if a.state = 'requested' then
+    a := waybill.close_action(a, jsonb_build_object('outcome', 'failed', 'errorCode', p_reason,
+      'reason', p_reason, 'detail', p_detail));
+  elsif a.state = 'reconciling' and a.repeatable then
+    a := waybill.hand_to_operator(a, p_reason, p_detail);
+  end if;
+  return waybill.action_facts(a);
+end
+$$;
+
+-- Somebody wants it stopped. Answers {kind, action}: cancelled (nothing was sent, now nothing will be) |
+-- requested (its host is to be told) | already (asked before) | too_late (it is closed) |
+-- unknown_action.
+create function waybill.request_cancel(
+  p_tenant text, p_action text, p_by text, p_reason text
+) returns jsonb language plpgsql as $$
+declare
+  a waybill.actions;
+  t waybill.route_attempts;
+  v_asked boolean;
+begin
+  perform set_config('waybill.tenant', p_tenant, true);
+  select * into a from waybill.actions where tenant_id = p_tenant and action_id = p_action for update;
+  if not found then return jsonb_build_object('kind', 'unknown_action'); end if;
+  if a.closed_at is not null then
+    return jsonb_build_object('kind', case a.state when 'cancelled' then 'already' else 'too_late' end,
+      'action', waybill.action_facts(a));
+  end if;
+  v_asked := a.cancel_requested_at is not null;
+  if not v_asked then
+    update waybill.actions set cancel_requested_at = clock_timestamp(), cancel_requested_by = p_by,
+        attend_at = clock_timestamp() + interval '2 seconds'
+      where tenant_id = p_tenant and action_id = p_action returning * into a;
+    insert into waybill.audit_log (tenant_id, actor, action, subject, detail)
+      values (p_tenant, p_by, 'action.cancel', 'action/' || p_action, jsonb_build_object('reason', p_reason));
+  end if;
+  if a.state = 'reserved' and not a.uncertain then
+    perform from waybill.routes where tenant_id = p_tenant and action_id = p_action for update;
+    select * into t from waybill.route_attempts
+      where tenant_id = p_tenant and action_id = p_action and settled_at is null;
+    if found then perform waybill.end_attempt(t, 'cancelled', null, '{}'); end if;
+    a := waybill.close_action(a, jsonb_build_object('outcome', 'cancelled'));
+  elsif a.state in ('requested', 'awaiting_approval') then
+    a := waybill.close_action(a, jsonb_build_object('outcome', 'cancelled'));
+  end if;
+  return jsonb_build_object('kind', case when a.closed_at is not null then 'cancelled'
+    when v_asked then 'already' else 'requested' end, 'action', waybill.action_facts(a));
+end
+$$;
+
+-- A person says what became of an action that needs one: p_answer {outcome: completed | failed |
+-- cancelled | retry, errorCode}. retry: it is certain that there was no effect, and it starts anew
+-- with a new budget and a new span. Answers {kind, action}: resolved | not_waiting | unknown_action.
+create function waybill.resolve_action(
+  p_tenant text, p_action text, p_by text, p_answer jsonb, p_result bytea
+) returns jsonb language plpgsql as $$
+declare
+  a waybill.actions;
+  t waybill.route_attempts;
+begin
+  perform set_config('waybill.tenant', p_tenant, true);
+  select * into a from waybill.actions where tenant_id = p_tenant and action_id = p_action for update;
+  if not found then return jsonb_build_object('kind', 'unknown_action'); end if;
+  if a.state <> 'needs_operator' then
+    return jsonb_build_object('kind', 'not_waiting', 'action', waybill.action_facts(a));
+  end if;
+  select * into t from waybill.route_attempts where tenant_id = p_tenant and action_id = p_action
+    order by attempt_no desc limit 1;
+  insert into waybill.audit_log (tenant_id, actor, action, subject, detail)
+    values (p_tenant, p_by, 'action.resolve', 'action/' || p_action, p_answer);
+  if p_answer->>'outcome' = 'retry' then
+    a := waybill.walk_action(a, array['requested']);
+    update waybill.actions set uncertain = false, begin_anew = true, store_epoch = null, waiting_since = null,
+        reason = null, detail = null, cancel_requested_at = null, cancel_requested_by = null,
+        budget_from = coalesce(t.attempt_no, 0), attend_at = clock_timestamp() + interval '5 seconds',
+        deadline_at = clock_timestamp() + (deadline_at - created_at)
+      where tenant_id = p_tenant and action_id = p_action returning * into a;
+  else
+    a := waybill.record_outcome(a, t, jsonb_build_object(
+      'outcome', case p_answer->>'outcome' when 'completed' then 'succeeded' else p_answer->>'outcome' end,
+      'errorCode', p_answer->>'errorCode', 'reason', 'resolved', 'detail', p_answer->>'reason'), p_result);
+  end if;
+  return jsonb_build_object('kind', 'resolved', 'action', waybill.action_facts(a));
+end
+$$;
+
+-- Open actions that are due to be attended to; each is then due again p_claim_ms later. `cancelled`:
+-- somebody wants it stopped, which its workflow may not have heard. For waybill_operations.
+create function waybill.claim_unattended_actions(p_limit integer, p_claim_ms integer)
+returns table (tenant_id text, action_id text, capability_id text, request_digest text,
+  affinity_key text, cancelled boolean)
+language sql volatile
+begin atomic
+  with due as materialized (
+    select a.tenant_id, a.action_id from waybill.actions a where a.attend_at <= clock_timestamp()
+      order by a.attend_at limit p_limit for update skip locked
+  )
+  update waybill.actions a
+    set attend_at = clock_timestamp() + make_interval(secs => p_claim_ms / 1000.0)
+    from due where a.tenant_id = due.tenant_id and a.action_id = due.action_id
+    returning a.tenant_id, a.action_id, a.capability_id, encode(a.request_sha256, 'hex'),
+      a.affinity_key, a.cancel_requested_at is not null;
+end;
+
+revoke execute on all functions in schema waybill from public;
+grant execute on function waybill.current_tenant() to public;
+grant execute on function
+  waybill.hand_to_operator(waybill.actions, text, text),
+  waybill.note_action_wait(text, text, text, text, integer),
+  waybill.give_up_action(text, text, text, text),
+  waybill.request_cancel(text, text, text, text),
+  waybill.resolve_action(text, text, text, jsonb, bytea)
+  to waybill_data;
+grant execute on function waybill.claim_unattended_actions(integer, integer) to waybill_operations;

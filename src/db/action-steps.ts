@@ -1,0 +1,198 @@
+/** The steps of an action in Postgres: sending, asking, waiting, stopping. One function a step. */
+import type { DispatchRequest } from '../domain/action-activities';
+import type { ActionRef } from '../domain/action-service';
+import type { ActionResult, Settlement, UnknownCause } from '../domain/routes';
+import {
+  ActionPosition,
+  BeginDispatchAnswer,
+  BeginFencingAnswer,
+  CloseDispatchAnswer,
+  ConcludeFencingAnswer,
+  ReadAction,
+  RequestCancelAnswer,
+  ResolveActionAnswer,
+  UnattendedAction,
+} from '../schemas/action-step-rows';
+import type { Database, Statement } from './database';
+import { onlyRow } from './database';
+
+export const actionStepStatements = {
+  read: { name: 'action_read', text: 'select waybill.read_action($1, $2) as action' },
+  beginDispatch: {
+    name: 'action_begin_dispatch',
+    text: 'select answer, request from waybill.begin_dispatch($1, $2, $3, $4)',
+  },
+  closeDispatch: {
+    name: 'action_close_dispatch',
+    text: 'select waybill.close_dispatch($1, $2, $3, $4, $5) as answer',
+  },
+  beginFencing: {
+    name: 'action_begin_fencing',
+    text: 'select answer, request from waybill.begin_fencing($1, $2, $3)',
+  },
+  concludeFencing: {
+    name: 'action_conclude_fencing',
+    text: 'select waybill.conclude_fencing($1, $2, $3, $4, $5) as answer',
+  },
+  noteWait: {
+    name: 'action_note_wait',
+    text: 'select waybill.note_action_wait($1, $2, $3, $4, $5)',
+  },
+  giveUp: {
+    name: 'action_give_up',
+    text: 'select waybill.give_up_action($1, $2, $3, $4) as action',
+  },
+  requestCancel: {
+    name: 'action_request_cancel',
+    text: 'select waybill.request_cancel($1, $2, $3, $4) as answer',
+  },
+  resolve: {
+    name: 'action_resolve',
+    text: 'select waybill.resolve_action($1, $2, $3, $4, $5) as answer',
+  },
+  claimUnattended: {
+    name: 'action_claim_unattended',
+    text: 'select * from waybill.claim_unattended_actions($1, $2)',
+  },
+} as const satisfies Record<string, Statement>;
+
+/** The action with its newest attempt; null: there is none. */
+export async function readAction(db: Database, ref: ActionRef): Promise<ReadAction | null> {
+  const rows = await db.query(actionStepStatements.read, [ref.tenantId, ref.actionId]);
+  return ReadAction.nullable().parse(onlyRow(rows)['action']);
+}
+
+/** The last step before the request leaves; `request` are its bytes where it may. */
+export async function beginDispatch(
+  db: Database,
+  dispatch: DispatchRequest,
+): Promise<{ readonly answer: BeginDispatchAnswer; readonly request: Buffer | null }> {
+  const { tenantId, actionId, fence, resume } = dispatch;
+  const values = [tenantId, actionId, fence, resume];
+  const row = onlyRow(await db.query(actionStepStatements.beginDispatch, values));
+  return { answer: BeginDispatchAnswer.parse(row['answer']), request: bytesOf(row['request']) };
+}
+
+/** A result as it is written: its bytes apart. */
+export interface FoundResult {
+  readonly outcome: ActionResult['outcome'];
+  readonly errorCode: string | null;
+  readonly detail: string | null;
+}
+
+export interface DispatchClose {
+  readonly settlement: Settlement;
+  readonly unknownCause: UnknownCause | null;
+  readonly evidence: Readonly<Record<string, unknown>>;
+  readonly result: FoundResult | null;
+}
+
+/** Settles the attempt and records the result that it brought. */
+export async function closeDispatch(
+  db: Database,
+  at: ActionRef & { readonly fence: number },
+  close: DispatchClose,
+  resultBytes: Uint8Array | null,
+): Promise<CloseDispatchAnswer> {
+  const values = [at.tenantId, at.actionId, at.fence, JSON.stringify(close), resultBytes];
+  const rows = await db.query(actionStepStatements.closeDispatch, values);
+  return CloseDispatchAnswer.parse(onlyRow(rows)['answer']);
+}
+
+/** Opens a fencing call; `request` is there for a memory that is asked to look. */
+export async function beginFencing(
+  db: Database,
+  { tenantId, actionId }: ActionRef,
+  ask: { readonly aboveFence: number | null; readonly adopt: string | null },
+): Promise<{ readonly answer: BeginFencingAnswer; readonly request: Buffer | null }> {
+  const values = [tenantId, actionId, JSON.stringify(ask)];
+  const row = onlyRow(await db.query(actionStepStatements.beginFencing, values));
+  return { answer: BeginFencingAnswer.parse(row['answer']), request: bytesOf(row['request']) };
+}
+
+/** What a fencing call found out. */
+export type Found =
+  | { readonly kind: 'result'; readonly result: FoundResult }
+  | { readonly kind: 'not_started' }
+  | { readonly kind: 'repeatable'; readonly detail: string }
+  | { readonly kind: 'needs_operator'; readonly reason: string; readonly detail: string }
+  | {
+      readonly kind: 'again';
+      readonly reason: string;
+      readonly detail: string;
+      readonly inMs: number;
+    };
+
+export async function concludeFencing(
+  db: Database,
+  at: ActionRef & { readonly fence: number },
+  found: Found & {
+    readonly evidence: Readonly<Record<string, unknown>>;
+    /** The memory that knows the action since this call; null: no other than before. */
+    readonly adopted: string | null;
+  },
+  resultBytes: Uint8Array | null,
+): Promise<ConcludeFencingAnswer> {
+  const values = [at.tenantId, at.actionId, at.fence, JSON.stringify(found), resultBytes];
+  const rows = await db.query(actionStepStatements.concludeFencing, values);
+  return ConcludeFencingAnswer.parse(onlyRow(rows)['answer']);
+}
+
+/** The action waits for time: why, and for how long. */
+export async function noteWait(
+  db: Database,
+  { tenantId, actionId }: ActionRef,
+  wait: { readonly reason: string; readonly detail: string; readonly forMs: number },
+): Promise<void> {
+  const values = [tenantId, actionId, wait.reason, wait.detail, wait.forMs];
+  await db.query(actionStepStatements.noteWait, values);
+}
+
+/** It cannot be reserved any more: failed, or, where it is uncertain, for a person. */
+export async function giveUpAction(
+  db: Database,
+  { tenantId, actionId }: ActionRef,
+  why: { readonly reason: string; readonly detail: string },
+): Promise<ActionPosition | null> {
+  const values = [tenantId, actionId, why.reason, why.detail];
+  const rows = await db.query(actionStepStatements.giveUp, values);
+  return ActionPosition.nullable().parse(onlyRow(rows)['action']);
+}
+
+/** Decides a cancel on the row. */
+export async function requestCancel(
+  db: Database,
+  { tenantId, actionId }: ActionRef,
+  who: { readonly cancelledBy: string; readonly reason: string },
+) {
+  const values = [tenantId, actionId, who.cancelledBy, who.reason];
+  const rows = await db.query(actionStepStatements.requestCancel, values);
+  return RequestCancelAnswer.parse(onlyRow(rows)['answer']);
+}
+
+/** Writes what a person says became of an action that needs one. */
+export async function resolveAction(
+  db: Database,
+  { tenantId, actionId }: ActionRef,
+  resolution: { readonly outcome: string; readonly by: string; readonly reason: string },
+) {
+  const { by, outcome, reason } = resolution;
+  const errorCode = outcome === 'failed' ? 'resolved_as_failed' : null;
+  const answer = JSON.stringify({ outcome, reason, errorCode });
+  const rows = await db.query(actionStepStatements.resolve, [tenantId, actionId, by, answer, null]);
+  return ResolveActionAnswer.parse(onlyRow(rows)['answer']);
+}
+
+/** Open actions that are due to be attended to; over a pool of role `waybill_operations`. */
+export async function claimUnattendedActions(
+  db: Database,
+  limit: number,
+  claimMs: number,
+): Promise<UnattendedAction[]> {
+  const rows = await db.query(actionStepStatements.claimUnattended, [limit, claimMs]);
+  return rows.map((row) => UnattendedAction.parse(row));
+}
+
+function bytesOf(value: unknown): Buffer | null {
+  return Buffer.isBuffer(value) ? value : null;
+}

@@ -1,0 +1,46 @@
+/**
+ * What the reads for people and programs share. Each is one tenant's: the transaction's own tenant is
+ * set first, so that row-level security shows nothing else whatever the statement says.
+ */
+import type { TenantId } from '../domain/ids';
+import type { Database, Run, Statement } from './database';
+
+export const listStatements = {
+  // Planned with its values each time: a plan for any filters would have to read the whole tenant.
+  enterTenant: {
+    name: 'list_tenant',
+    text: `select set_config('waybill.tenant', $1, true),
+      set_config('plan_cache_mode', 'force_custom_plan', true)`,
+  },
+} as const satisfies Record<string, Statement>;
+
+/** Reads in one transaction of that tenant. */
+export async function readAsTenant<Result>(
+  db: Database,
+  tenantId: TenantId,
+  read: (run: Run) => Promise<Result>,
+): Promise<Result> {
+  return db.transaction(async (run) => {
+    await run(listStatements.enterTenant, [tenantId]);
+    return read(run);
+  });
+}
+
+/** A number that no single thing reaches, so that an answer stays bounded. */
+const MAX_ENTRIES = 1000;
+
+/** SQL for the newest entries as a JSON array, oldest of them first. */
+export function newest(
+  position: string,
+  order: string,
+  from: { readonly columns: string; readonly source: string },
+): string {
+  return `(select coalesce(jsonb_agg(to_jsonb(e) order by e.${position}), '[]'::jsonb)
+    from (select ${from.columns} from ${from.source}
+      order by ${order} desc limit ${MAX_ENTRIES}) e)`;
+}
+
+/** SQL for an instant in UTC with all its microseconds, whatever the session's time zone. */
+export function utc(column: string): string {
+  return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+}

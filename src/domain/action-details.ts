@@ -1,0 +1,65 @@
+/**
+ * What an action says of itself in the Temporal UI while it waits: for what, and what to do.
+ * Markdown; no payload, no secret, no address.
+ */
+import type { Asked, Dispatched, NextStep, OperatorNeeded } from './action-activities';
+
+type Wait = Extract<NextStep, { kind: 'wait' }>;
+type Again = Extract<Asked, { kind: 'again' }>;
+type NotStarted = Extract<Dispatched, { kind: 'not_started' }>;
+
+export function waitDetails(wait: Wait): string {
+  return (
+    `**Waits for a route**: ${wait.detail} (\`${wait.reason}\`). ` +
+    `It is asked for again in ${wait.forMs} ms. Nothing was sent. ` +
+    'Nothing needs doing unless this lasts: see `waybill fleet status`.'
+  );
+}
+
+export function resendDetails(answer: NotStarted): string {
+  return (
+    `**Waits for its next try**: nothing began, ${answer.detail} (\`${answer.reason}\`). ` +
+    `It is sent again to the same host in ${answer.retryInMs} ms. Nothing needs doing.`
+  );
+}
+
+export function runningDetails(progress: string | null): string {
+  const says = progress === null ? '' : ` It says: ${progress}.`;
+  return `**Its host is at work.**${says} It is asked again soon. Nothing needs doing.`;
+}
+
+export function againDetails(answer: Again): string {
+  return (
+    `**Finds out what became of it**: ${answer.detail} (\`${answer.reason}\`). ` +
+    `Its host is asked again in ${answer.inMs} ms; it is not sent elsewhere. ` +
+    'If its host is down, bring it back with its store.'
+  );
+}
+
+export function operatorDetails(needed: OperatorNeeded, actionId: string): string {
+  return (
+    `**Needs an operator**: ${needed.detail} (\`${needed.reason}\`). ` +
+    'It may have had its effect, so nothing is done until a person says what became of it. ' +
+    `Look at the provider for action \`${actionId}\`, then send this workflow the update \`resolve\` ` +
+    'with the input `{"outcome": "completed", "by": "your name", "reason": "how you know"}`. ' +
+    '`outcome` is `completed` (the effect is there), `failed` or `cancelled` (it is not, and shall not ' +
+    'be), or `retry` (it is certain that it is not: it is sent again).'
+  );
+}
+
+export function troubleDetails(
+  trouble: { readonly code: string; readonly message: string },
+  forMs: number,
+): string {
+  const what =
+    trouble.code === 'storage_unavailable'
+      ? '**Postgres does not answer**, so nothing can be decided.'
+      : `**A step could not be made**: ${trouble.message} (\`${trouble.code}\`).`;
+  return `${what} Looks again in ${forMs} ms. See the workers' log and their readiness.`;
+}
+
+/** What is shown after a signal that was refused, above what was shown before. */
+export function refusedSignalDetails(refusal: string, before: string): string {
+  const rest = before.replace(/^\*\*The signal was refused\*\*[^\n]*\n\n/, '');
+  return `**The signal was refused**: ${refusal}.\n\n${rest}`;
+}

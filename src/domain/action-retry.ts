@@ -1,0 +1,18 @@
+/** How long an action waits before its next try. Pure: randomness comes in. */
+import { backoffMs } from './retry';
+
+/** Before a reservation is asked for again: what the registry says, growing with each refusal. */
+export function reserveDelayMs(retryInMs: number, refusals: number, random: number): number {
+  const grown = Math.max(retryInMs, backoffMs(refusals + 1, 200, 30_000));
+  return Math.round(grown * (1 + random / 4));
+}
+
+/** Before an action of which nothing began is sent again. */
+export function resendDelayMs(attemptNo: number, random: number): number {
+  return Math.round(backoffMs(attemptNo, 500, 60_000) * (1 + random / 4));
+}
+
+/** Before a host is asked again what became of an action. */
+export function askDelayMs(round: number, random: number): number {
+  return Math.round(backoffMs(round + 1, 250, 30_000) * (1 + random / 4));
+}

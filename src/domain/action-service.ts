@@ -1,0 +1,41 @@
+/** Starting, awaiting and cancelling actions, as the API and every other way in ask for it. */
+import type { TenantId } from './ids';
+
+export interface ActionRef {
+  readonly tenantId: TenantId;
+  readonly actionId: string;
+}
+
+export interface ActionOrder extends ActionRef {
+  readonly capabilityId: string;
+  /** Any JSON value; its canonical form is what the action is known by. */
+  readonly request: unknown;
+  readonly affinityKey: string | null;
+  readonly deadlineMs: number;
+  readonly retryBudget: number;
+  readonly requestedBy: string;
+}
+
+export interface ActionService {
+  /**
+   * Starts the action, or meets the one of that id. `conflict`: the id belongs to another capability or
+   * another request; nothing was changed.
+   * @throws WaybillError `capability_unavailable`, `action_request_invalid` (with the field)
+   */
+  start(order: ActionOrder): Promise<{
+    readonly kind: 'started' | 'existing' | 'conflict';
+    readonly detail?: string;
+  }>;
+  /** Waits until the action is closed, at most so long; answers whether it is. */
+  closed(ref: ActionRef, waitMs: number, signal: AbortSignal): Promise<boolean>;
+  /**
+   * `cancelled`: nothing had begun, it is over; `requested`: its host is asked to stop; `too_late`: it
+   * is closed otherwise; `already`: it was cancelled, or is being cancelled, before.
+   */
+  cancel(
+    ref: ActionRef,
+    who: { readonly cancelledBy: string; readonly reason: string },
+  ): Promise<{
+    readonly kind: 'cancelled' | 'requested' | 'too_late' | 'already' | 'unknown_action';
+  }>;
+}

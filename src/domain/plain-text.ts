@@ -1,0 +1,22 @@
+/** Text that people give for the record: bounded, and of characters that every row can hold. */
+
+/** Control characters, and half of a surrogate pair, which no row can hold. */
+const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
+
+export const MAX_PERSON = 255;
+export const MAX_REASON = 500;
+
+/** What is wrong with a field of an input; null: nothing. */
+export function textProblem(field: string, value: unknown, limit: number): string | null {
+  if (typeof value !== 'string' || value.trim() === '') return `\`${field}\` is not a text`;
+  if (value.length > limit) return `\`${field}\` is longer than ${limit} characters`;
+  return UNPRINTABLE.test(value) ? `\`${field}\` holds a control character` : null;
+}
+
+/** The fields of an input object; null where it is none. An absent input has no fields. */
+export function fieldsOf(input: unknown): Readonly<Record<string, unknown>> | null {
+  const given = input ?? {};
+  return typeof given === 'object' && !Array.isArray(given)
+    ? (given as Readonly<Record<string, unknown>>)
+    : null;
+}

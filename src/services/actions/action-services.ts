@@ -1,0 +1,15 @@
+/** What the steps of an action work with; made once a process. */
+import type { Database } from '../../db/database';
+import type { ActionTargetResolver } from '../../domain/registry-ports';
+import type { HostClient } from '../../hosts/client';
+
+export interface ActionServices {
+  /** Role waybill_data. */
+  readonly data: Database;
+  readonly routes: ActionTargetResolver;
+  readonly hosts: HostClient;
+  /** A number in [0, 1), for jitter. */
+  readonly random: () => number;
+  /** How long a reservation holds before its request is sent. */
+  readonly holdMs: number;
+}

@@ -1,0 +1,122 @@
+/**
+ * Sending an action's request once: open the attempt, call the assigned host, settle with what came
+ * back. After the opening nothing is thrown away: what is not known is settled as unknown.
+ */
+import type { DispatchClose } from '../../db/action-steps';
+import { beginDispatch, closeDispatch, noteWait } from '../../db/action-steps';
+import type { Dispatched, DispatchRequest } from '../../domain/action-activities';
+import { resendDelayMs } from '../../domain/action-retry';
+import type { HostCall } from '../../hosts/client';
+import { point } from '../../points';
+import type { CloseDispatchAnswer, Sendable } from '../../schemas/action-step-rows';
+import { patiently } from '../patience';
+import type { ActionServices } from './action-services';
+import { closingOf, type Closing } from './closings';
+
+/** @throws WaybillError `storage_unavailable`; an attempt that was opened is then the workflow's to settle */
+export async function dispatchAction(
+  services: ActionServices,
+  request: DispatchRequest,
+  signal: AbortSignal,
+): Promise<Dispatched> {
+  await point('dispatch.begun');
+  const { answer, request: body } = await beginDispatch(services.data, request);
+  if (answer.kind === 'fence_lost') return { kind: 'look' };
+  await point('dispatch.opened');
+  const { attemptNo } = answer;
+  if (answer.kind === 'not_sendable')
+    return await close(services, request, { attemptNo, ...NOT_SENDABLE });
+  if (body === null) return await close(services, request, { attemptNo, ...NO_REQUEST });
+  const started = performance.now();
+  const result = await services.hosts.execute(callOf(answer, request.fence, signal), body);
+  await point('dispatch.answered');
+  const closing = closingOf(result, answer, Math.round(performance.now() - started));
+  if (closing.kind === 'running') return closing;
+  return await close(services, request, { attemptNo, ...closing });
+}
+
+type Settled = Exclude<Closing, { kind: 'running' }>;
+
+async function close(
+  services: ActionServices,
+  request: DispatchRequest,
+  closing: Settled & { readonly attemptNo: number },
+): Promise<Dispatched> {
+  const { settlement, unknownCause, result, reason, detail, evidence, attemptNo, ...rest } =
+    closing;
+  const written: DispatchClose = {
+    settlement,
+    unknownCause,
+    result,
+    evidence: { ...evidence, reason, detail },
+  };
+  const answer = await patiently(() =>
+    closeDispatch(services.data, request, written, rest.resultBytes),
+  );
+  await point('dispatch.closed');
+  const told = toldOf(answer, { reason, detail, settlement, highestFence: rest.highestFence });
+  if (told.kind !== 'not_started' || reason === 'stale_fence') return told;
+  const retryInMs = resendDelayMs(attemptNo, services.random());
+  await noteWait(services.data, request, { reason, detail, forMs: retryInMs });
+  return { ...told, retryInMs };
+}
+
+function toldOf(
+  answer: CloseDispatchAnswer,
+  closing: Pick<Settled, 'reason' | 'detail' | 'settlement' | 'highestFence'>,
+): Dispatched {
+  if (answer.kind === 'unknown_route' || answer.kind === 'fence_lost') return { kind: 'look' };
+  if (answer.kind === 'closed') {
+    return { kind: 'closed', state: answer.action.state, deliveryId: answer.action.deliveryId };
+  }
+  const { reason, detail, highestFence } = closing;
+  if (closing.settlement === 'not_started' && answer.action.state === 'requested') {
+    return { kind: 'not_started', reason, detail, retryInMs: 0, highestFence };
+  }
+  return { kind: 'unknown', reason, detail };
+}
+
+/** The whole call ends before the attempt's deadline, and the token with it. */
+function callOf(sendable: Sendable, fence: number, signal: AbortSignal): HostCall {
+  const { route, incarnation, storeEpoch, deadlineAtMs, deadlineInMs } = sendable;
+  return {
+    route,
+    fence,
+    incarnation,
+    storeEpoch,
+    sentAgoMs: null,
+    beginAnew: sendable.beginAnew,
+    approval: null,
+    expiresAtMs: deadlineAtMs,
+    timeoutMs: Math.max(1, Math.min(sendable.timeoutMs, deadlineInMs - CLOSING_MS)),
+    signal,
+  };
+}
+
+/** Left of an attempt's time for its settlement. */
+const CLOSING_MS = 2_000;
+
+const NOTHING: Pick<Settled, 'kind' | 'settlement' | 'unknownCause' | 'result' | 'resultBytes'> = {
+  kind: 'settled',
+  settlement: 'not_started',
+  unknownCause: null,
+  result: null,
+  resultBytes: null,
+};
+
+const NOT_SENDABLE: Settled = {
+  ...NOTHING,
+  reason: 'not_sendable',
+  detail: 'its host began anew, its time is over, or it is to be stopped',
+  evidence: {},
+  highestFence: null,
+};
+
+const NO_REQUEST: Settled = {
+  ...NOTHING,
+  result: { outcome: 'failed', errorCode: 'request_unreadable', detail: 'its request is missing' },
+  reason: 'request_unreadable',
+  detail: 'its stored request is missing',
+  evidence: {},
+  highestFence: null,
+};

@@ -1,0 +1,43 @@
+/** Whether a request is one that its capability accepts: JSON Schema 2020-12, compiled once each. */
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020';
+import { WaybillError } from '../../domain/errors';
+import type { CapabilityContract } from '../../domain/registry-ports';
+
+/** Contracts kept compiled; the one used longest ago goes first. */
+const KEPT = 500;
+
+export class RequestChecks {
+  readonly #ajv = new Ajv2020({
+    strict: false,
+    validateFormats: false,
+    addUsedSchema: false,
+    logger: false,
+  });
+  readonly #compiled = new Map<string, ValidateFunction>();
+
+  /** `action_request_invalid` naming the field; null: nothing is wrong. */
+  problem(contract: CapabilityContract, request: unknown): WaybillError | null {
+    const validate = this.#validator(contract);
+    if (validate(request)) return null;
+    const [error] = validate.errors ?? [];
+    const field = `request${error?.instancePath ?? ''}`;
+    const detail = `${field} ${error?.message ?? 'does not fit the request schema'}`;
+    return new WaybillError('action_request_invalid', detail, { field });
+  }
+
+  #validator({ contractDigest, requestSchema }: CapabilityContract): ValidateFunction {
+    const kept = this.#compiled.get(contractDigest);
+    this.#compiled.delete(contractDigest);
+    const validate = kept ?? this.#ajv.compile(requestSchema as object);
+    this.#compiled.set(contractDigest, validate);
+    if (this.#compiled.size > KEPT) this.#forgetOldest();
+    return validate;
+  }
+
+  #forgetOldest(): void {
+    const [oldest] = this.#compiled;
+    if (oldest === undefined) return;
+    this.#compiled.delete(oldest[0]);
+    this.#ajv.removeSchema(oldest[1].schema);
+  }
+}

@@ -1,0 +1,48 @@
+/** Settling an attempt whose sender is lost, and what people decide about an action. */
+import { requestCancel, resolveAction } from '../../db/action-steps';
+import type {
+  CancelDecision,
+  CancelRequest,
+  Resolution,
+  ResolveAnswer,
+  SettleStep,
+} from '../../domain/action-activities';
+import type { ActionRef } from '../../domain/action-service';
+import { point } from '../../points';
+import type { ActionServices } from './action-services';
+
+/** Idempotent; an attempt that was settled otherwise meanwhile keeps that settlement. */
+export async function settleAttempt(services: ActionServices, step: SettleStep): Promise<void> {
+  await point('settle.begun');
+  const { tenantId, actionId, fence, settlement, why } = step;
+  await services.routes.settleRoute({
+    ...{ tenantId, actionId, fence, settlement },
+    unknownCause: settlement === 'outcome_unknown' ? 'ours' : null,
+    evidence: { reason: 'worker_lost', detail: why },
+  });
+  await point('settle.done');
+}
+
+/** Decides a cancel on the row. Whoever calls it tells the workflow. */
+export async function decideCancel(
+  services: Pick<ActionServices, 'data'>,
+  { cancelledBy, reason, ...ref }: CancelRequest,
+): Promise<CancelDecision> {
+  const answer = await requestCancel(services.data, ref, { cancelledBy, reason });
+  if (answer.kind === 'unknown_action') return answer;
+  return { kind: answer.kind, state: answer.action.state };
+}
+
+/** Writes what a person says became of an action that needs one. */
+export async function decideResolution(
+  services: ActionServices,
+  { tenantId, actionId, outcome, by, reason }: ActionRef & Resolution,
+): Promise<ResolveAnswer> {
+  const answer = await resolveAction(
+    services.data,
+    { tenantId, actionId },
+    { outcome, by, reason },
+  );
+  if (answer.kind === 'unknown_action') return answer;
+  return { kind: answer.kind, state: answer.action.state };
+}

@@ -1,0 +1,123 @@
+/**
+ * Starting actions: once an id, for ever. Postgres decides, because Temporal forgets; the same order
+ * again meets the action that is there, another one under its id is a conflict
+ * (docs/architecture, "Actions").
+ */
+import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { readAction } from '../../db/action-steps';
+import type { Database } from '../../db/database';
+import type { ActionIdentity } from '../../domain/action-activities';
+import type { ActionOrder, ActionRef, ActionService } from '../../domain/action-service';
+import { CLOSED_ACTION_STATES } from '../../domain/action-states';
+import { WaybillError } from '../../domain/errors';
+import type { ActionLedger, CapabilityCatalog } from '../../domain/registry-ports';
+import { point } from '../../points';
+import { canonicalJson } from '../../schemas/canonical-json';
+import type { RequestChecks } from './request-checks';
+import { decideCancel } from './settling';
+
+/** How long whoever started an action has to start its workflow before a loop does. */
+const ATTEND_AFTER_MS = 5_000;
+const FIRST_LOOK_MS = 30;
+const LONGEST_PAUSE_MS = 400;
+
+export interface StartServices {
+  /** Role waybill_data. */
+  readonly data: Database;
+  readonly ledger: ActionLedger;
+  readonly catalog: CapabilityCatalog;
+  readonly checks: RequestChecks;
+  /** Returns at once and never throws; a loop does what it could not. */
+  readonly attend: (action: ActionIdentity, why: 'start' | 'nudge') => void;
+}
+
+export function actionService(services: StartServices): ActionService {
+  return {
+    start: async (order) => {
+      const { kind } = await startAction(services, { ...order, deliveryId: null });
+      return kind === 'conflict'
+        ? { kind, detail: 'the id belongs to another capability or another request' }
+        : { kind };
+    },
+    closed: (ref, waitMs, signal) => untilClosed(services, ref, waitMs, signal),
+    cancel: async (ref, who) => {
+      const decision = await decideCancel(services, { ...ref, ...who });
+      if (decision.kind === 'requested' || decision.kind === 'already') await nudge(services, ref);
+      return decision;
+    },
+  };
+}
+
+/**
+ * Starts the action, or meets the one that is there.
+ * @throws WaybillError `capability_unavailable`, `approval_required`, `action_request_invalid`,
+ *   `storage_unavailable`
+ */
+export async function startAction(
+  services: StartServices,
+  order: ActionOrder & { readonly deliveryId: string | null },
+): Promise<{ readonly kind: 'started' | 'existing' | 'conflict' }> {
+  const bytes = Buffer.from(canonicalJson(order.request));
+  const known = await admit(services, order, bytes);
+  if (known !== null) return known;
+  const { tenantId, actionId, capabilityId, affinityKey, requestedBy, deliveryId } = order;
+  const { deadlineMs, retryBudget } = order;
+  const answer = await services.ledger.startAction({
+    ...{ tenantId, actionId, capabilityId, affinityKey, requestedBy, deliveryId },
+    ...{ deadlineMs, retryBudget, request: bytes, attendAfterMs: ATTEND_AFTER_MS },
+  });
+  await point('action.stored');
+  if (answer.kind !== 'conflict' && !CLOSED_ACTION_STATES.includes(answer.action.state)) {
+    const { requestDigest } = answer.action;
+    const identity = { tenantId, actionId, capabilityId, requestDigest, affinityKey };
+    services.attend(identity, 'start');
+  }
+  await point('action.started');
+  return { kind: answer.kind };
+}
+
+/** Null: it may start. An action that is there is met also when its capability is gone. */
+async function admit(
+  { catalog, checks, data }: StartServices,
+  order: ActionOrder,
+  bytes: Buffer,
+): Promise<{ readonly kind: 'existing' | 'conflict' } | null> {
+  const contract = await catalog.find(order.tenantId, order.capabilityId);
+  const fault =
+    contract === null
+      ? new WaybillError('capability_unavailable', '', { field: 'capabilityId' })
+      : contract.sideEffect === 'external'
+        ? new WaybillError('approval_required', '', { field: 'capabilityId' })
+        : checks.problem(contract, order.request);
+  if (fault === null) return null;
+  const existing = await readAction(data, order);
+  if (existing === null) throw fault;
+  const same =
+    existing.capabilityId === order.capabilityId &&
+    existing.requestDigest === createHash('sha256').update(bytes).digest('hex');
+  return { kind: same ? 'existing' : 'conflict' };
+}
+
+async function nudge(services: StartServices, ref: ActionRef): Promise<void> {
+  const action = await readAction(services.data, ref);
+  if (action === null || action.result !== null) return;
+  const { capabilityId, requestDigest, affinityKey } = action;
+  services.attend({ ...ref, capabilityId, requestDigest, affinityKey }, 'nudge');
+}
+
+async function untilClosed(
+  { data }: StartServices,
+  ref: ActionRef,
+  waitMs: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const started = performance.now();
+  for (let pause = FIRST_LOOK_MS; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
+    const action = await readAction(data, ref);
+    if (action !== null && CLOSED_ACTION_STATES.includes(action.state)) return true;
+    const leftMs = waitMs - (performance.now() - started);
+    if (action === null || leftMs <= 0 || signal.aborted) return false;
+    await delay(Math.min(pause, leftMs), undefined, { signal }).catch(() => undefined);
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * Makes sure that every open action has a workflow: started while Temporal was away, by a process that
+ * died before it could start one, or with a workflow that was terminated or lost.
+ */
+import type { Logger } from 'pino';
+import { claimUnattendedActions } from '../../db/action-steps';
+import type { Database } from '../../db/database';
+import { tenantId } from '../../domain/ids';
+import { point } from '../../points';
+import type { UnattendedAction } from '../../schemas/action-step-rows';
+import type { ActionWorkflows } from '../../temporal/action-starter';
+
+const BATCH = 50;
+/** A claimed action is due again after this, should its workflow not have taken it on. */
+const CLAIM_MS = 60_000;
+
+export interface AttendActionsOptions {
+  /** Role waybill_operations. */
+  readonly operations: Database;
+  readonly workflows: ActionWorkflows;
+  readonly log: Logger;
+}
+
+/** One round; true when the batch was full. */
+export async function attendActionsRound(options: AttendActionsOptions): Promise<boolean> {
+  const claimed = await claimUnattendedActions(options.operations, BATCH, CLAIM_MS);
+  if (claimed.length === 0) return false;
+  await point('attend.claimed');
+  const results = await Promise.allSettled(claimed.map((row) => attend(options, row)));
+  await point('attend.started');
+  const failed = results.filter((result) => result.status === 'rejected');
+  if (failed.length === 0) {
+    options.log.info({ count: claimed.length }, 'attended to open actions');
+    return claimed.length === BATCH;
+  }
+  const reason: unknown = failed[0]?.reason;
+  options.log.warn(
+    { failed: failed.length, of: claimed.length, err: String(reason) },
+    'workflows could not be started; tried again later',
+  );
+  return false;
+}
+
+function attend({ workflows }: AttendActionsOptions, row: UnattendedAction): Promise<void> {
+  const action = {
+    tenantId: tenantId(row.tenant_id),
+    actionId: row.action_id,
+    capabilityId: row.capability_id,
+    requestDigest: row.request_digest,
+    affinityKey: row.affinity_key,
+  };
+  // A nudge ends whatever a workflow waits for: only for news.
+  return row.cancelled ? workflows.nudge(action) : workflows.ensure(action);
+}

@@ -1,0 +1,87 @@
+/** The loops beside the Temporal workers of `waybill worker`. */
+import type { Logger } from 'pino';
+import type { Database } from '../db/database';
+import { forgetExpired } from '../db/deliveries';
+import type { Queue } from '../domain/workflow-ids';
+import type { Config } from '../schemas/config';
+import type { Telemetry } from '../telemetry/telemetry';
+import type { temporalClient } from '../temporal/connections';
+import type { DatabaseClock } from './database-clock';
+import { attendRound } from './loops/attend';
+import { attendActionsRound } from './loops/attend-actions';
+import { runLoop } from './loops/loop';
+import { reportFigures } from './loops/report-figures';
+import { sweepLoop } from './loops/sweep';
+import { actionWorkflows, deliveryWorkflows } from './workflows';
+
+const ATTEND_INTERVAL_MS = 500;
+const UPKEEP_INTERVAL_MS = 60_000;
+const CLOCK_INTERVAL_MS = 30_000;
+const UPKEEP_BATCH = 500;
+
+export interface LoopContext {
+  readonly config: Config;
+  /** Role waybill_operations. */
+  readonly operations: Database;
+  readonly telemetry: Telemetry;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  readonly client: ReturnType<typeof temporalClient>['client'];
+  readonly clock: DatabaseClock;
+  readonly queues: readonly Queue[];
+}
+
+/** Runs those of the queues that are served until the signal. */
+export async function runWorkerLoops(context: LoopContext): Promise<void> {
+  const { operations, telemetry, signal, log, queues } = context;
+  await Promise.all([
+    ...(queues.includes('deliveries') ? deliveryLoops(context) : []),
+    ...(queues.includes('actions') ? actionLoops(context) : []),
+    reportFigures({ operations, telemetry, signal, log }),
+  ]);
+}
+
+function deliveryLoops({ config, operations, client, signal, log }: LoopContext): Promise<void>[] {
+  const workflows = deliveryWorkflows(config, client);
+  return [
+    runLoop({
+      name: 'attend',
+      intervalMs: ATTEND_INTERVAL_MS,
+      round: () => attendRound({ operations, workflows, log }),
+      signal,
+      log,
+    }),
+    runLoop({
+      name: 'forget-expired',
+      intervalMs: UPKEEP_INTERVAL_MS,
+      round: () => forgetExpired(operations, UPKEEP_BATCH),
+      signal,
+      log,
+    }),
+  ];
+}
+
+function actionLoops(context: LoopContext): Promise<void>[] {
+  const { config, operations, client, signal, log, clock } = context;
+  const workflows = actionWorkflows(config, client);
+  return [
+    sweepLoop({ operations, log, random: Math.random, signal }),
+    runLoop({
+      name: 'attend-actions',
+      intervalMs: ATTEND_INTERVAL_MS,
+      round: () => attendActionsRound({ operations, workflows, log }),
+      signal,
+      log,
+    }),
+    runLoop({
+      name: 'clock',
+      intervalMs: CLOCK_INTERVAL_MS,
+      round: async () => {
+        await clock.refresh();
+        return false;
+      },
+      signal,
+      log,
+    }),
+  ];
+}

@@ -1,0 +1,292 @@
+/** One action's steps and waits. Each step asks the row; nothing here is a fact. */
+import {
+  ApplicationFailure,
+  condition,
+  getCurrentDetails,
+  getExternalWorkflowHandle,
+  log,
+  setCurrentDetails,
+} from '@temporalio/workflow';
+import type {
+  ActionWorkflowInput,
+  Asked,
+  Closed,
+  Dispatched,
+  NextStep,
+  OperatorNeeded,
+  ResolveAnswer,
+  SettleStep,
+} from '../domain/action-activities';
+import {
+  againDetails,
+  operatorDetails,
+  refusedSignalDetails,
+  resendDetails,
+  runningDetails,
+  troubleDetails,
+  waitDetails,
+} from '../domain/action-details';
+import { checkCancelSignal, readResolution } from '../domain/action-requests';
+import type { ActionState } from '../domain/action-states';
+import { NUDGE_SIGNAL } from '../domain/delivery-activities';
+import type { DeliveryId } from '../domain/ids';
+import { backoffMs } from '../domain/retry';
+import { deliveryWorkflowId } from '../domain/workflow-ids';
+import type { Ended, Trouble } from './action-activities';
+import { localActivities, tryAsk, tryDispatch, tryLocal } from './action-activities';
+import { WaitingMark } from './waiting-mark';
+
+export interface ActionResult {
+  readonly state: ActionState | 'unknown';
+}
+
+const TROUBLES_BEFORE_MARK = 3;
+/** A shorter wait is over before anybody could look. */
+const SHORT_WAIT_MS = 1_000;
+
+type Sent = Exclude<Ended<Dispatched>, { kind: 'running' }>;
+
+export class ActionActor {
+  readonly #input: ActionWorkflowInput;
+  readonly #ref: Pick<ActionWorkflowInput, 'tenantId' | 'actionId'>;
+  readonly #local = localActivities();
+  readonly #mark = new WaitingMark('requested');
+  #nudged = false;
+  /** The ordinal of the next attempt, as far as this run knows. */
+  #attemptNo = 1;
+  #highestFence: number | null = null;
+  #adopt: string | null = null;
+  #refusals = 0;
+  #rounds = 0;
+  #troubles = 0;
+  #needsOperator = false;
+
+  constructor(input: ActionWorkflowInput) {
+    this.#input = input;
+    this.#ref = { tenantId: input.tenantId, actionId: input.actionId };
+  }
+
+  nudge(): void {
+    this.#nudged = true;
+  }
+
+  /** Why the update `resolve` cannot be taken now; null: it can. */
+  unresolvable(): string | null {
+    return this.#needsOperator ? null : 'the action does not need an operator now';
+  }
+
+  /** From the Temporal UI: decided on the row first, like a cancel by the API. */
+  async cancel(given: unknown): Promise<void> {
+    const request = checkCancelSignal(given);
+    if (!request.ok) {
+      log.warn('the cancel was refused', { refusal: request.problem });
+      setCurrentDetails(refusedSignalDetails(request.problem, getCurrentDetails()));
+      return;
+    }
+    const { cancelledBy, reason } = request;
+    const decided = await tryLocal(() =>
+      this.#local.cancelAction({ ...this.#ref, cancelledBy, reason }),
+    );
+    if (decided.kind === 'trouble') {
+      const refusal = 'it could not be decided; send the signal again';
+      setCurrentDetails(refusedSignalDetails(refusal, getCurrentDetails()));
+      return;
+    }
+    this.nudge();
+  }
+
+  /** What a person says became of it. */
+  async resolve(given: unknown): Promise<ResolveAnswer> {
+    const answer = await tryLocal(() =>
+      this.#local.resolveAction({ ...this.#ref, ...readResolution(given) }),
+    );
+    if (answer.kind === 'trouble') {
+      throw ApplicationFailure.create({ type: answer.code, message: answer.message });
+    }
+    this.nudge();
+    return answer;
+  }
+
+  /** One step and the waiting that follows from it; a result ends the workflow. */
+  async step(): Promise<ActionResult | null> {
+    const { capabilityId, requestDigest, affinityKey } = this.#input;
+    const identity = { ...this.#ref, capabilityId, requestDigest, affinityKey };
+    const next = await tryLocal(() =>
+      this.#local.nextStep({
+        ...identity,
+        attemptNo: this.#attemptNo,
+        aboveFence: this.#highestFence,
+        refusals: this.#refusals,
+      }),
+    );
+    this.#troubles = next.kind === 'trouble' ? this.#troubles + 1 : 0;
+    this.#refusals = next.kind === 'wait' ? this.#refusals + 1 : 0;
+    this.#needsOperator = next.kind === 'operator';
+    if (next.kind !== 'ask') this.#rounds = 0;
+    switch (next.kind) {
+      case 'send':
+        this.#mark.connector = next.connectorId;
+        return await this.#send(next);
+      case 'ask':
+        return await this.#follow(await tryAsk(this.#input, this.#askRequest()));
+      case 'settle':
+        this.#attemptNo = next.attemptNo + 1;
+        await this.#settle(next.fence, 'outcome_unknown', 'the worker that sent it is lost');
+        return null;
+      case 'wait':
+        this.#show(next.state, waitDetails(next), next.forMs);
+        return await this.#pause(next.forMs);
+      case 'operator':
+        return await this.#standBy(next);
+      case 'closed':
+        return await this.#end(next);
+      case 'unknown_action':
+        return { state: 'unknown' };
+      case 'trouble':
+        return await this.#recover(next);
+    }
+  }
+
+  async #send(next: Extract<NextStep, { kind: 'send' }>): Promise<ActionResult | null> {
+    this.#attemptNo = next.attemptNo + 1;
+    for (let round = 0; ; round += 1) {
+      const request = { ...this.#ref, fence: next.fence, resume: round > 0 };
+      const sending = { ended: false };
+      const sent = tryDispatch(this.#input, request).finally(() => {
+        sending.ended = true;
+      });
+      await this.#cancelMeanwhile(sending);
+      const answer = await sent;
+      if (answer.kind !== 'running') return await this.#sent(answer, next.fence);
+      const ms = backoffMs(round + 1, 250, 5_000);
+      this.#mark.enter('dispatching', runningDetails(answer.progress));
+      await condition(() => this.#nudged, ms);
+    }
+  }
+
+  /** While the host works: a cancel goes to it beside the dispatch, whose answer stays the best one. */
+  async #cancelMeanwhile(sending: { readonly ended: boolean }): Promise<void> {
+    for (;;) {
+      await condition(() => sending.ended || this.#nudged);
+      if (sending.ended) return;
+      this.#nudged = false;
+      const asked = await tryAsk(this.#input, this.#askRequest());
+      if (asked.kind === 'again') {
+        this.#show(asked.state, againDetails(asked), asked.inMs);
+        await condition(() => sending.ended || this.#nudged, asked.inMs);
+        this.#rounds += 1;
+        this.#nudged = true;
+      }
+    }
+  }
+
+  async #sent(sent: Sent, fence: number): Promise<ActionResult | null> {
+    switch (sent.kind) {
+      case 'closed':
+        return await this.#end(sent);
+      case 'not_started': {
+        this.#highestFence = sent.highestFence ?? this.#highestFence;
+        if (sent.retryInMs === 0) return null;
+        this.#show('requested', resendDetails(sent), sent.retryInMs);
+        return await this.#pause(sent.retryInMs);
+      }
+      case 'unknown':
+      case 'look':
+        return null;
+      case 'never_taken':
+        await this.#settle(fence, 'not_started', 'no worker took it on in time');
+        return null;
+      case 'lost':
+      case 'trouble':
+        await this.#settle(fence, 'outcome_unknown', 'the worker that sent it is lost');
+        return null;
+    }
+  }
+
+  /** Not to be left before it is written: the row must not go on as if the attempt were open. */
+  async #settle(fence: number, settlement: SettleStep['settlement'], why: string): Promise<void> {
+    for (;;) {
+      const step = { ...this.#ref, fence, settlement, why };
+      const settled = await tryLocal(() =>
+        this.#local.settleAttempt(step).then(() => ({ kind: 'settled' }) as const),
+      );
+      if (settled.kind === 'settled') return;
+      this.#troubles += 1;
+      await this.#recover(settled);
+    }
+  }
+
+  #askRequest() {
+    return {
+      ...this.#ref,
+      aboveFence: this.#highestFence,
+      adopt: this.#adopt,
+      round: this.#rounds,
+    };
+  }
+
+  async #follow(asked: Ended<Asked>): Promise<ActionResult | null> {
+    this.#adopt = null;
+    this.#rounds += 1;
+    switch (asked.kind) {
+      case 'closed':
+        return await this.#end(asked);
+      case 'look':
+      case 'operator':
+        // The row says the same; the next step reads it there.
+        return null;
+      case 'again':
+        this.#highestFence = asked.highestFence ?? this.#highestFence;
+        this.#adopt = asked.adopt;
+        this.#show(asked.state, againDetails(asked), asked.inMs);
+        return await this.#pause(asked.inMs);
+      case 'never_taken':
+      case 'lost':
+        // A question may be asked again: it fences, and changes nothing else.
+        return await this.#pause(backoffMs(this.#rounds, 100, 30_000));
+      case 'trouble':
+        this.#troubles = this.#rounds;
+        return await this.#recover(asked);
+    }
+  }
+
+  async #standBy(needed: OperatorNeeded): Promise<null> {
+    this.#mark.connector = needed.connectorId;
+    this.#mark.enter('needs_operator', operatorDetails(needed, this.#input.actionId));
+    return await this.#pause(this.#input.heldPollMs);
+  }
+
+  async #recover(trouble: Trouble): Promise<null> {
+    const ms = backoffMs(this.#troubles, 1_000, 60_000);
+    const details = troubleDetails(trouble, ms);
+    // A short trouble passes before anybody could look; a longer one is for people to find.
+    if (this.#troubles > TROUBLES_BEFORE_MARK) this.#mark.stay(details);
+    else setCurrentDetails(details);
+    return await this.#pause(ms);
+  }
+
+  #show(state: ActionState, details: string, ms: number): void {
+    if (ms < SHORT_WAIT_MS) setCurrentDetails(details);
+    else this.#mark.enter(state, details);
+  }
+
+  async #pause(ms: number): Promise<null> {
+    await condition(() => this.#nudged, Math.max(1, ms));
+    this.#nudged = false;
+    return null;
+  }
+
+  async #end({ state, deliveryId }: Closed): Promise<ActionResult> {
+    this.#mark.leave(state);
+    if (deliveryId !== null) await this.#tell(deliveryId);
+    return { state };
+  }
+
+  /** The delivery that waits for this action; one that is over, or looks by itself, need not hear. */
+  async #tell(deliveryId: DeliveryId): Promise<void> {
+    const workflowId = deliveryWorkflowId(this.#input.tenantId, deliveryId);
+    await getExternalWorkflowHandle(workflowId)
+      .signal(NUDGE_SIGNAL)
+      .catch(() => undefined);
+  }
+}
