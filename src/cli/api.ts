@@ -4,16 +4,16 @@ import { surroundings } from './support/environment';
 import { runUntilAsked } from './support/long-running';
 import { namingDatabase } from './support/storage';
 
-const PARTS = ['api', 'ingress'] as const;
+const PARTS = ['api', 'ingress', 'lifecycle'] as const;
 type Part = (typeof PARTS)[number];
 
 export function addApi(program: Command): void {
   program
     .command('api')
-    .description('Serve the API and the ingress over HTTP until SIGTERM or Ctrl-C.')
+    .description('Serve API, ingress and the lifecycle of hosts over HTTP until SIGTERM or Ctrl-C.')
     .option(
       '--serve <parts>',
-      'which parts to serve, separated by commas: api, ingress',
+      'which parts to serve, separated by commas: api, ingress, lifecycle',
       parseParts,
       [...PARTS],
     )
@@ -30,7 +30,7 @@ function parseParts(text: string): Part[] {
   const names = text.split(',').map((name) => name.trim());
   const parts = PARTS.filter((part) => names.includes(part));
   if (parts.length !== new Set(names).size) {
-    throw new InvalidArgumentError(`It takes ${PARTS.join(' and ')}.`);
+    throw new InvalidArgumentError(`It takes ${PARTS.join(', ')}.`);
   }
   return parts;
 }
@@ -42,8 +42,13 @@ async function serve({ serve: parts }: { readonly serve: readonly Part[] }): Pro
   const { startApi } = await import('../workers/api-process.js');
   const log = createLogger(config.logLevel, 'waybill-api');
   await runUntilAsked(async () => {
-    const served = { api: parts.includes('api'), ingress: parts.includes('ingress') };
-    const api = await namingDatabase(databaseSetting(config, 'waybill_data'), () =>
+    const served = {
+      api: parts.includes('api'),
+      ingress: parts.includes('ingress'),
+      lifecycle: parts.includes('lifecycle'),
+    };
+    const role = served.api || served.ingress ? 'waybill_data' : 'waybill_lifecycle';
+    const api = await namingDatabase(databaseSetting(config, role), () =>
       startApi(config, { serve: served }, log),
     );
     return {

@@ -4,7 +4,7 @@ import { PORT_SETTINGS } from '../workers/up/settings';
 import type { UpOptions } from './support/run-up';
 
 export function addUp(program: Command): void {
-  const ports = Object.values(PORT_SETTINGS).map(({ variable, port }) => `${variable}=${port}`);
+  const ports = Object.values(PORT_SETTINGS).map(({ variable, port }) => `  ${variable}=${port}`);
   program
     .command('up')
     .description('Bring up everything on this machine, until Ctrl-C.')
@@ -15,14 +15,17 @@ export function addUp(program: Command): void {
         'the fleet file to publish (default: examples/fleet.yaml)',
       ).conflicts('story'),
     )
-    .option('--story', 'play the story: real payloads received, dispatched, failed and replayed')
+    .option(
+      '--story',
+      'play the story: real payloads dispatched and replayed, actions lost and found',
+    )
     .option('--once', 'stop everything afterwards; exit 0 only if all of it came out as expected')
     .option('--json', 'answer as JSON')
     .addHelpText(
       'after',
       '\nUses DATABASE_URL and TEMPORAL_ADDRESS where they are set, and otherwise starts Postgres and\n' +
         'a Temporal server with its data below WAYBILL_HOME (.waybill).\n' +
-        `Ports (0: any free one): ${ports.slice(0, 3).join(', ')},\n${ports.slice(3).join(', ')}.\n` +
+        `Ports (0: any free one):\n${ports.join('\n')}\n` +
         '\nExample:\n  $ waybill up --story --once\n',
     )
     .action(async (options: UpOptions) => {

@@ -1,5 +1,6 @@
 /** `waybill worker`: the Temporal worker and its loops, with a small server that tells its health. */
-import type { Command } from 'commander';
+import { InvalidArgumentError, type Command } from 'commander';
+import { QUEUES, type Queue } from '../domain/workflow-ids';
 import type { WorkerCondition } from '../workers/health';
 import { surroundings } from './support/environment';
 import { runUntilAsked } from './support/long-running';
@@ -8,17 +9,33 @@ import { namingDatabase } from './support/storage';
 export function addWorker(program: Command): void {
   program
     .command('worker')
-    .description('Dispatch deliveries until SIGTERM or Ctrl-C.')
+    .description('Carry out actions and dispatch deliveries until SIGTERM or Ctrl-C.')
+    .option(
+      '--queues <names>',
+      'which task queues to serve, separated by commas: actions, deliveries',
+      parseQueues,
+      [...QUEUES],
+    )
     .addHelpText(
       'after',
       '\nTells its health on WAYBILL_HEALTH_PORT (7381): /health, /ready while it polls, /metrics.\n' +
         'Finds Temporal by TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE and the like.\n' +
-        '\nExample:\n  $ waybill worker\n',
+        '\nExample: deliveries only, beside a worker for the actions\n' +
+        '  $ waybill worker --queues deliveries\n',
     )
     .action(work);
 }
 
-async function work(): Promise<void> {
+function parseQueues(text: string): Queue[] {
+  const names = text.split(',').map((name) => name.trim());
+  const queues = QUEUES.filter((queue) => names.includes(queue));
+  if (queues.length !== new Set(names).size) {
+    throw new InvalidArgumentError(`It takes ${QUEUES.join(' and ')}.`);
+  }
+  return queues;
+}
+
+async function work({ queues }: { readonly queues: readonly Queue[] }): Promise<void> {
   const { config } = surroundings();
   const { createLogger, installTemporalRuntime } = await import('../workers/logging.js');
   const { databaseSetting } = await import('../workers/databases.js');
@@ -34,7 +51,7 @@ async function work(): Promise<void> {
   });
   await runUntilAsked(async () => {
     const setting = databaseSetting(config, 'waybill_data');
-    const worker = await namingDatabase(setting, () => startWorker(config, log));
+    const worker = await namingDatabase(setting, () => startWorker(config, { queues }, log));
     condition = worker;
     return {
       broken: worker.done,

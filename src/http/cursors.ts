@@ -1,20 +1,21 @@
 /**
- * Cursors of the deliveries list: a place in the list that only this deployment can write, and that
- * counts only for the tenant and the filters it was given out for.
+ * Cursors of lists: a place in a list that only this deployment can write, and that counts only for
+ * the list, the tenant and the filters it was given out for.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import type { ListPosition } from '../db/delivery-lists';
 import { WaybillError } from '../domain/errors';
 import type { TenantId } from '../domain/ids';
-import { deliveryId } from '../domain/ids';
-import type { DeliveryFilters } from '../schemas/api-deliveries';
 
 /** What a cursor belongs to. */
 export interface CursorScope {
+  readonly list: 'deliveries' | 'actions' | 'routes' | 'replicas';
   readonly tenantId: TenantId;
-  readonly filters: DeliveryFilters;
+  readonly filters: Readonly<Record<string, unknown>>;
 }
+
+/** The values of the last row of a page by which the list is ordered. */
+export type CursorPosition = readonly [string, string];
 
 /** A cursor of another layout is refused, as one that was edited. */
 const LAYOUT = 1;
@@ -22,8 +23,8 @@ const LAYOUT = 1;
 const Position = z.tuple([z.string(), z.string()]);
 
 /** Opaque text for a place in the list. */
-export function writeCursor(key: Uint8Array, scope: CursorScope, at: ListPosition): string {
-  const position = JSON.stringify([at.receivedAt, at.deliveryId]);
+export function writeCursor(key: Uint8Array, scope: CursorScope, at: CursorPosition): string {
+  const position = JSON.stringify(at);
   return spell(position, authenticate(key, scope, position));
 }
 
@@ -31,7 +32,7 @@ export function writeCursor(key: Uint8Array, scope: CursorScope, at: ListPositio
  * The place that a cursor names.
  * @throws WaybillError `invalid_cursor` when it was cut, edited, or given out for another list
  */
-export function readCursor(key: Uint8Array, scope: CursorScope, cursor: string): ListPosition {
+export function readCursor(key: Uint8Array, scope: CursorScope, cursor: string): CursorPosition {
   const [encoded = '', mac = '', ...more] = cursor.split('.');
   const position = Buffer.from(encoded, 'base64url').toString('utf8');
   const right = authenticate(key, scope, position);
@@ -41,8 +42,7 @@ export function readCursor(key: Uint8Array, scope: CursorScope, cursor: string):
   if (!authentic || more.length > 0 || cursor !== spell(position, right)) {
     throw new WaybillError('invalid_cursor', '', { field: 'cursor' });
   }
-  const [receivedAt, id] = Position.parse(JSON.parse(position));
-  return { receivedAt, deliveryId: deliveryId(id) };
+  return Position.parse(JSON.parse(position));
 }
 
 function spell(position: string, mac: Buffer): string {
@@ -51,10 +51,10 @@ function spell(position: string, mac: Buffer): string {
 
 function authenticate(
   key: Uint8Array,
-  { tenantId, filters }: CursorScope,
+  { list, tenantId, filters }: CursorScope,
   position: string,
 ): Buffer {
   const sorted = Object.entries(filters).sort(([one], [other]) => (one < other ? -1 : 1));
-  const said = JSON.stringify(['deliveries', LAYOUT, tenantId, sorted, position]);
+  const said = JSON.stringify([list, LAYOUT, tenantId, sorted, position]);
   return createHmac('sha256', key).update(said).digest();
 }

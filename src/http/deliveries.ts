@@ -15,19 +15,11 @@ import {
   ReplayBody,
 } from '../schemas/api-deliveries';
 import { principalOf } from './authorization';
-import { readCursor, writeCursor } from './cursors';
 import type { HttpDeps } from './deps';
-import { answer, needs, problems } from './openapi';
+import { answer, EVERY_CALL, needs, problems } from './openapi';
+import { readPage } from './pages';
 import { HttpProblem } from './problems';
-import { workflowLinks } from './workflow-links';
-
-const EVERY_CALL = [
-  'unauthenticated',
-  'scope_missing',
-  'invalid_request',
-  'storage_unavailable',
-  'token_keys_unavailable',
-] as const;
+import { deliveryLinks } from './workflow-links';
 
 /** Registers the routes on an instance that requires tokens. */
 export function deliveryRoutes(app: FastifyInstance, deps: HttpDeps): void {
@@ -93,23 +85,16 @@ async function listPage(
   { limit, cursor, ...filters }: z.output<typeof ListDeliveriesQuery>,
 ): Promise<DeliveryPage> {
   const { tenantId } = principalOf(request);
-  const scope = { tenantId, filters };
-  const after = cursor === undefined ? null : readCursor(deps.cursorKey, scope, cursor);
-  // One row more than asked for says whether there is another page.
-  const rows = await listDeliveries(deps.data, { tenantId, filters, after, limit: limit + 1 });
-  const page = rows.slice(0, limit);
-  const last = rows.length > limit ? page.at(-1) : undefined;
-  return {
-    view: 'live',
-    deliveries: page.map((row) => ({ ...row, ...workflowLinks(deps, tenantId, row) })),
-    nextCursor:
-      last === undefined
-        ? null
-        : writeCursor(deps.cursorKey, scope, {
-            receivedAt: last.receivedAt,
-            deliveryId: deliveryId(last.deliveryId),
-          }),
-  };
+  const { rows, nextCursor } = await readPage(
+    { cursorKey: deps.cursorKey, scope: { list: 'deliveries', tenantId, filters }, limit, cursor },
+    (position, count) => {
+      const after = position && { receivedAt: position[0], deliveryId: deliveryId(position[1]) };
+      return listDeliveries(deps.data, { tenantId, filters, after, limit: count });
+    },
+    (row) => [row.receivedAt, row.deliveryId],
+  );
+  const deliveries = rows.map((row) => ({ ...row, ...deliveryLinks(deps, tenantId, row) }));
+  return { view: 'live', deliveries, nextCursor };
 }
 
 async function show(
@@ -123,7 +108,7 @@ async function show(
     deliveryId: deliveryId(params.deliveryId),
   });
   if (found === null) throw new WaybillError('not_found');
-  return { ...found, ...workflowLinks(deps, tenantId, found) };
+  return { ...found, ...deliveryLinks(deps, tenantId, found) };
 }
 
 async function replay(

@@ -1,8 +1,10 @@
 /** What the HTTP server is made of; the composition passes all of it in. */
 import type { Logger } from 'pino';
 import type { Database } from '../db/database';
+import type { ActionService } from '../domain/action-service';
 import type { DeliveryRef, ReplayAnswer } from '../domain/delivery-activities';
 import type { DeliveryId } from '../domain/ids';
+import type { TokenTrust } from '../schemas/host-messages';
 import type { SecretProvider } from '../secrets/provider';
 import type { TokenVerifier } from './tokens';
 
@@ -42,18 +44,45 @@ export interface SenderPatience {
   readonly requestMs: number;
 }
 
-export interface HttpDeps {
+/** The service that hosts speak to (docs/host-protocol, "Lifecycle"). */
+export interface LifecycleDeps {
+  /** Role waybill_lifecycle. */
+  readonly fleet: Database;
+  /** What a host's call must be addressed to. */
+  readonly audience: string;
+  /** Whose route tokens hosts are told to believe. */
+  readonly trust: TokenTrust;
+}
+
+/** What every server is made of, whatever it serves. */
+export interface ServerDeps {
+  readonly log: Logger;
+  /** The JSON Web Key Set of the receipt keys. */
+  readonly publicKeys: { readonly keys: readonly Readonly<Record<string, unknown>>[] };
+  /** Addresses of balancers whose X-Forwarded-For is believed; empty: nobody's. */
+  readonly trustedProxies: readonly string[];
+  readonly ready: () => Promise<Readiness>;
+  readonly newRequestId: () => string;
+  readonly patience?: SenderPatience;
+  /** Null: not served. */
+  readonly lifecycle: LifecycleDeps | null;
+}
+
+/** A server that serves neither API nor ingress. */
+export interface LifecycleServerDeps extends ServerDeps {
+  readonly serve: null;
+}
+
+export interface HttpDeps extends ServerDeps {
   /** Role waybill_data. */
   readonly data: Database;
   readonly secrets: SecretProvider;
-  readonly log: Logger;
   readonly starter: DeliveryStarter;
   readonly replay: (
     ref: DeliveryRef,
     who: { readonly replayedBy: string; readonly reason: string },
   ) => Promise<ReplayAnswer>;
-  /** The JSON Web Key Set of the receipt keys. */
-  readonly publicKeys: { readonly keys: readonly Readonly<Record<string, unknown>>[] };
+  readonly actions: ActionService;
   /** Base URL of the Temporal UI, for links; null where there is none. */
   readonly temporalUi: string | null;
   /** Temporal namespace of the workflows. */
@@ -65,19 +94,14 @@ export interface HttpDeps {
   };
   /** The URL under which vendors reach this server; schemes that sign a URL sign this one. */
   readonly publicBaseUrl: string;
-  /** Addresses of balancers whose X-Forwarded-For is believed; empty: nobody's. */
-  readonly trustedProxies: readonly string[];
-  readonly ready: () => Promise<Readiness>;
   /** Authenticates cursors; the same in every process of the deployment, at least 32 bytes. */
   readonly cursorKey: Uint8Array;
   readonly newDeliveryId: () => DeliveryId;
-  readonly newRequestId: () => string;
   /** Counts requests to ingresses by outcome. */
   readonly count: (
     outcome: IngressOutcome,
     about: { readonly tenantId: string; readonly connectorId: string },
   ) => void;
-  readonly patience?: SenderPatience;
   /** How long an ingress is used without looking it up again; a second unless told. */
   readonly ingressKeptMs?: number;
   /** Bytes of bodies that are held at once; 256 MiB unless told. */

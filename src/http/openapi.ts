@@ -11,6 +11,15 @@ import { SCOPES, type Scope } from './scopes';
 /** Of the API, not of the program: it changes when a client must. */
 const API_VERSION = '1.0.0';
 
+/** The codes that any call with a token can be answered with. */
+export const EVERY_CALL = [
+  'unauthenticated',
+  'scope_missing',
+  'invalid_request',
+  'storage_unavailable',
+  'token_keys_unavailable',
+] as const satisfies readonly ErrorCode[];
+
 interface ResponseDoc<Schema extends z.ZodType> {
   readonly description: string;
   readonly content: Readonly<Record<string, { readonly schema: Schema }>>;
@@ -51,12 +60,17 @@ export function serveOpenapi(app: FastifyInstance): void {
       info: {
         title: 'Waybill',
         description:
-          'A durable router for side effects: receiving, finding and replaying deliveries.',
+          'A durable router for side effects: receiving, finding and replaying deliveries; starting, ' +
+          'finding and cancelling actions.',
         version: API_VERSION,
       },
       tags: [
         { name: 'ingress', description: 'Where vendors deliver.' },
         { name: 'deliveries', description: 'Finding and replaying deliveries.' },
+        { name: 'actions', description: 'Starting, finding and cancelling actions.' },
+        { name: 'routes', description: 'Where actions went.' },
+        { name: 'fleet', description: 'The hosts that carry actions out.' },
+        { name: 'hosts', description: 'Where connector hosts say that they are there.' },
         { name: 'process', description: 'Health, keys and this document.' },
       ],
       components: {

@@ -2,11 +2,11 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { Health, KeySet, Readiness } from '../schemas/api-health';
-import type { HttpDeps } from './deps';
+import type { ServerDeps } from './deps';
 import { answer, problems } from './openapi';
 import { HttpProblem } from './problems';
 
-export function processRoutes(app: FastifyInstance, deps: HttpDeps): void {
+export function processRoutes(app: FastifyInstance, deps: ServerDeps): void {
   const typed = app.withTypeProvider<ZodTypeProvider>();
   typed.route({
     method: 'GET',

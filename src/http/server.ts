@@ -3,14 +3,20 @@ import fastify, { type FastifyInstance } from 'fastify';
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
 import type { Socket } from 'node:net';
 import { WaybillError } from '../domain/errors';
+import { actionCallRoutes } from './action-calls';
+import { actionRoutes } from './actions';
 import { requireTokens } from './authorization';
 import { discardBody } from './bodies';
 import { deliveryRoutes } from './deliveries';
-import { DEFAULT_PATIENCE, type HttpDeps } from './deps';
+import { DEFAULT_PATIENCE } from './deps';
+import type { HttpDeps, LifecycleServerDeps, ServerDeps } from './deps';
+import { fleetRoutes } from './fleet';
+import { hostRoutes } from './hosts';
 import { ingressRoutes } from './ingress';
 import { serveOpenapi } from './openapi';
 import { PROBLEM_TYPE, problemHandler, problemOf } from './problems';
 import { processRoutes } from './process-routes';
+import { routeRoutes } from './routes';
 import { answerUnknownRoutes } from './unknown-routes';
 
 /** Bodies of API calls are small; an ingress has a limit of its own. */
@@ -23,7 +29,7 @@ const TIMEOUT_CHECK_MS = 1_000;
 const KEEP_ALIVE_MS = 75_000;
 
 /** Builds the server; `listen` starts it, `close` lets requests under way finish. */
-export function createServer(deps: HttpDeps): FastifyInstance {
+export function createServer(deps: AnyServerDeps): FastifyInstance {
   const answerProblem = problemHandler(deps.log);
   const { requestMs } = deps.patience ?? DEFAULT_PATIENCE;
   const app = fastify({
@@ -67,8 +73,21 @@ export function createServer(deps: HttpDeps): FastifyInstance {
   return app;
 }
 
-function registerRoutes(app: FastifyInstance, deps: HttpDeps): void {
+type AnyServerDeps = HttpDeps | LifecycleServerDeps;
+
+function registerRoutes(app: FastifyInstance, deps: AnyServerDeps): void {
   processRoutes(app, deps);
+  const { lifecycle, log } = deps;
+  if (lifecycle !== null) {
+    app.register((hosts, _options, done) => {
+      hostRoutes(hosts, lifecycle, log);
+      done();
+    });
+  }
+  if (deps.serve !== null) registerParts(app, deps);
+}
+
+function registerParts(app: FastifyInstance, deps: HttpDeps): void {
   if (deps.serve.ingress) {
     app.register((ingress, _options, done) => {
       ingressRoutes(ingress, deps);
@@ -84,13 +103,17 @@ function registerRoutes(app: FastifyInstance, deps: HttpDeps): void {
         ready();
       });
       deliveryRoutes(api, deps);
+      actionRoutes(api, deps);
+      actionCallRoutes(api, deps);
+      routeRoutes(api, deps);
+      fleetRoutes(api, deps);
       done();
     });
   }
 }
 
 /** What cannot be read as HTTP, or took too long, never reaches a route. */
-function answerBrokenRequest(deps: HttpDeps, code: string, socket: Socket): void {
+function answerBrokenRequest(deps: ServerDeps, code: string, socket: Socket): void {
   if (code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;

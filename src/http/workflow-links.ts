@@ -1,29 +1,38 @@
-/** Where a delivery's workflow can be looked at. */
+/** Where the workflow of a delivery or an action can be looked at. */
 import { deliveryId, type TenantId } from '../domain/ids';
-import { deliveryWorkflowId } from '../domain/workflow-ids';
+import { actionWorkflowId, deliveryWorkflowId } from '../domain/workflow-ids';
 import type { DeliveryRow } from '../schemas/api-deliveries';
 
+interface TemporalUi {
+  readonly temporalUi: string | null;
+  readonly namespace: string;
+}
+
 export interface WorkflowLinks {
-  readonly workflowId: string | null;
+  readonly workflowId: string;
+  /** Null where there is no Temporal UI. */
   readonly workflowUrl: string | null;
 }
 
 /** Rejected and deduplicated deliveries are never dispatched: they have no workflow. */
-export function workflowLinks(
-  ui: { readonly temporalUi: string | null; readonly namespace: string },
+export function deliveryLinks(
+  ui: TemporalUi,
   tenantId: TenantId,
   row: Pick<DeliveryRow, 'deliveryId' | 'state'>,
-): WorkflowLinks {
+): WorkflowLinks | { readonly workflowId: null; readonly workflowUrl: null } {
   if (row.state === 'Rejected' || row.state === 'Deduplicated') {
     return { workflowId: null, workflowUrl: null };
   }
-  const workflowId = deliveryWorkflowId(tenantId, deliveryId(row.deliveryId));
-  const base = ui.temporalUi?.replace(/\/+$/, '');
-  return {
-    workflowId,
-    workflowUrl:
-      base === undefined
-        ? null
-        : `${base}/namespaces/${encodeURIComponent(ui.namespace)}/workflows/${encodeURIComponent(workflowId)}`,
-  };
+  return linksTo(ui, deliveryWorkflowId(tenantId, deliveryId(row.deliveryId)));
+}
+
+export function actionLinks(ui: TemporalUi, tenantId: TenantId, actionId: string): WorkflowLinks {
+  return linksTo(ui, actionWorkflowId({ tenantId, actionId }));
+}
+
+function linksTo({ temporalUi, namespace }: TemporalUi, workflowId: string): WorkflowLinks {
+  if (temporalUi === null) return { workflowId, workflowUrl: null };
+  const base = temporalUi.replace(/\/+$/, '');
+  const path = `/namespaces/${encodeURIComponent(namespace)}/workflows/${encodeURIComponent(workflowId)}`;
+  return { workflowId, workflowUrl: `${base}${path}` };
 }

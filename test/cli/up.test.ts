@@ -29,6 +29,9 @@ const ANY_PORTS = {
   WAYBILL_PORT: '0',
   WAYBILL_HEALTH_PORT: '0',
   WAYBILL_RECEIVER_PORT: '0',
+  WAYBILL_PROVIDER_PORT: '0',
+  WAYBILL_FIRST_HOST_PORT: '0',
+  WAYBILL_SECOND_HOST_PORT: '0',
   WAYBILL_POSTGRES_PORT: '0',
   WAYBILL_TEMPORAL_PORT: '0',
   WAYBILL_TEMPORAL_UI_PORT: '0',
@@ -41,7 +44,7 @@ const Told = z.object({
       what: z.string(),
       seen: z.string(),
       expected: z.boolean(),
-      deliveryId: z.string().nullable(),
+      id: z.string().nullable(),
       url: z.string().nullable(),
     }),
   ),
@@ -92,11 +95,19 @@ test('the story comes out, and nothing runs on', async () => {
   const told = toldBy(ended);
   expect(told.lines.filter(({ expected }) => !expected)).toEqual([]);
   expect(told).toMatchObject({ asExpected: true, receipt: { verified: true } });
-  expect(told.lines).toHaveLength(10);
+  expect(told.lines).toHaveLength(14);
   expect(told.lines[0]?.url).toMatch(/\/namespaces\/default\/workflows\/delivery%2Facme%2F/);
   expect(told.lines[9]?.seen).toMatch(/^6 accepted, 3 of them while it was away/);
+  const [opened, survived, again, cancelled] = told.lines.slice(10);
+  expect(opened?.seen).toMatch(
+    /action completed on tickets-acme-[12]-\w{6}; Acknowledged; ticket /,
+  );
+  expect(survived?.seen).toMatch(/outcome_unknown.*completed on the same route.*the only one$/);
+  expect(survived?.url).toMatch(/\/namespaces\/default\/workflows\/action%2Facme%2F/);
+  expect(again).toMatchObject({ id: survived?.id, url: survived?.url });
+  expect(cancelled?.seen).toContain('route settled cancelled; 1 place taken before, 0 after');
   expect(ended.code).toBe(0);
-  firstDelivery = told.lines[0]?.deliveryId ?? null;
+  firstDelivery = told.lines[0]?.id ?? null;
   expect(readdirSync(path.join(home, 'run'))).toEqual([]);
   expect(readRunFile(home)).toBeNull();
 });
@@ -105,6 +116,8 @@ test('a later start has the data; a second one is refused; a kill leaves no proc
   const up = startWaybill(['up'], env);
   const end = finished(up);
   const { pid, addresses } = await runFile(home);
+  const replicas = Object.keys(addresses.hosts);
+  expect(replicas).toHaveLength(2);
   const list = ['deliveries', 'list', '--state', 'Acknowledged', '--json'];
   const { stdout } = await waybill(list, { WAYBILL_HOME: home });
   const { deliveries } = DeliveryPage.parse(JSON.parse(stdout));
@@ -118,9 +131,14 @@ test('a later start has the data; a second one is refused; a kill leaves no proc
   const clash = failureOf(await waybill(['up'], taken));
   expect(clash.code).toBe('port_in_use');
   expect(clash.message).toMatch(/^Port \d+ .*the API.*WAYBILL_PORT/);
+  const host = new URL(addresses.hosts[replicas[1] ?? ''] ?? '').port;
+  const hostTaken = { ...env, WAYBILL_HOME: newHome(), WAYBILL_SECOND_HOST_PORT: host };
+  const hostClash = failureOf(await waybill(['up'], hostTaken));
+  expect(hostClash.message).toMatch(/^Port \d+ .*the second demo host.*WAYBILL_SECOND_HOST_PORT/);
 
   const below = processesOf(home);
-  expect(below).toHaveLength(10);
+  // Eight, each with its guard.
+  expect(below).toHaveLength(16);
   process.kill(pid, 'SIGKILL');
   await end;
   await allGone(below);

@@ -17,16 +17,22 @@ import { developmentTokens, issueDevelopmentToken } from '../../src/http/tokens/
 import type { Problem } from '../../src/schemas/api-problems';
 import { cachedSecrets } from '../../src/secrets/cache';
 import { envSecrets } from '../../src/secrets/env';
+import { actionService } from '../../src/services/actions/starting';
 import { commonData, nextReceipt } from '../../src/services/receipts';
 import { decideReplay } from '../../src/services/replays';
 import { generateKeyText, importSigningKey, publicKeySet } from '../../src/signing/keys';
 import type { SigningKey } from '../../src/signing/keys';
+import { startingActions } from '../support/starting-actions';
 import { createTestDatabase } from '../support/test-database';
 import type { TestDatabase } from '../support/test-database';
+import type { StoredDelivery } from './stored-delivery';
+import { lifecycleDeps } from './lifecycle-deps';
 
 export const SECRET = 'it is a secret to everybody';
 export const READ = 'factory.connections.read';
 export const OPERATE = 'factory.connections.operate';
+export const ACTIONS_READ = 'factory.actions.read';
+export const ACTIONS_RUN = 'factory.actions.run';
 
 export interface Answer<Body = Record<string, unknown>> {
   readonly status: number;
@@ -40,29 +46,14 @@ export interface OtherServer {
   close(): Promise<void>;
 }
 
-/** The fields of a stored delivery that tests judge by. */
-export interface StoredDelivery {
-  readonly tenant_id: string;
-  readonly delivery_id: string;
-  readonly state: string;
-  readonly subscription_id: string;
-  readonly external_id: string | null;
-  readonly event_type: string;
-  readonly reason: string | null;
-  readonly conflict: boolean;
-  readonly duplicate_of: string | null;
-  readonly content_type: string | null;
-  readonly evidence: Record<string, unknown>;
-  readonly kept_headers: [string, string][];
-  readonly payload: Buffer | null;
-}
-
 export class Harness {
   readonly db: TestDatabase;
   readonly key: SigningKey;
   readonly env: Record<string, string> = { TEST_INGRESS_SECRET: SECRET };
   readonly started: string[] = [];
   readonly nudged: string[] = [];
+  /** Workflows of actions that were started or woken. */
+  readonly attended: [string, string][] = [];
   readonly counted: string[] = [];
   readonly log: string[] = [];
   #app: FastifyInstance | undefined;
@@ -122,9 +113,13 @@ export class Harness {
         nudge: (ref) => void this.nudged.push(ref.deliveryId),
       },
       replay: (ref, who) => decideReplay({ data, signingKey: this.key }, ref, who),
+      actions: actionService(
+        startingActions(data, (action, why) => void this.attended.push([why, action.actionId])),
+      ),
       publicKeys: { keys: publicKeySet([this.key]).keys.map((key) => ({ ...key })) },
       temporalUi: 'http://127.0.0.1:8233',
       namespace: 'default',
+      lifecycle: lifecycleDeps(this.db, this.key),
       serve: { api: { tokens: developmentTokens(this.key.publicJwk) }, ingress: true },
       publicBaseUrl: 'https://hooks.example.test',
       trustedProxies: [],

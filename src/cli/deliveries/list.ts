@@ -1,11 +1,11 @@
 /** `waybill deliveries list`: one page of deliveries, newest first. */
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { DELIVERY_STATES } from '../../domain/delivery-states';
 import type { DeliverySummary } from '../../schemas/api-deliveries';
-import { Duration } from '../../schemas/durations';
 import { openApi, withApiOptions, type ApiOptions } from '../support/api-access';
 import type { ListQuery } from '../support/api-client';
-import { printJson, printLine, terminalWidth } from '../support/output';
+import { parseSince, secondsOf } from '../support/instants';
+import { printMore, printJson, printLine, terminalWidth } from '../support/output';
 import { renderTable, type Column } from '../support/table';
 
 interface ListOptions extends ApiOptions {
@@ -35,19 +35,6 @@ export function addList(deliveries: Command): void {
     .action(list);
 }
 
-/** An instant as the API takes it. */
-function parseSince(text: string): string {
-  const ago = Duration.safeParse(text);
-  if (ago.success) return new Date(Date.now() - ago.data).toISOString();
-  const instant = Date.parse(text);
-  if (Number.isNaN(instant) || !/^\d{4}-/.test(text)) {
-    throw new InvalidArgumentError(
-      'Write a time such as 15m, 2h or 7d, or an instant such as 2026-01-31T12:00:00Z.',
-    );
-  }
-  return new Date(instant).toISOString();
-}
-
 async function list(options: ListOptions): Promise<void> {
   const api = await openApi(options);
   const page = await api.list(queryOf(options));
@@ -60,9 +47,7 @@ async function list(options: ListOptions): Promise<void> {
     return;
   }
   printLine(renderTable(COLUMNS, page.deliveries, terminalWidth()));
-  if (page.nextCursor !== null) {
-    printLine(`\nmore: the same command with --cursor ${page.nextCursor}`);
-  }
+  printMore(page.nextCursor);
 }
 
 function queryOf(options: ListOptions): ListQuery {
@@ -86,8 +71,3 @@ const COLUMNS: readonly Column<DeliverySummary>[] = [
   { title: 'received', value: (row) => secondsOf(row.receivedAt), optional: 1 },
   { title: 'reason', value: (row) => row.reason ?? '', optional: 4 },
 ];
-
-/** UTC without its fractions. */
-function secondsOf(instant: string): string {
-  return instant.replace(/\.\d+Z$/, 'Z');
-}

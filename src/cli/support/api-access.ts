@@ -24,7 +24,7 @@ export function withApiOptions(command: Command): Command {
       '--api <url>',
       'address of the API (default: WAYBILL_API_URL, or a running `waybill up`)',
     )
-    .option('--tenant <name>', 'whose deliveries (default: WAYBILL_TENANT, or the only tenant)');
+    .option('--tenant <name>', 'for which tenant (default: WAYBILL_TENANT, or the only one)');
 }
 
 /** @throws WaybillError `config_invalid` when the address or the tenant is not known */

@@ -2,13 +2,22 @@
 import type { z } from 'zod';
 import { errorCatalogue, WaybillError, type ErrorCode } from '../../domain/errors';
 import {
+  Action,
+  ActionPage,
+  CancelAnswer,
+  type ListActionsQuery,
+  type StartActionBody,
+} from '../../schemas/api-actions';
+import {
   DeliveryHistory,
   DeliveryPage,
   ReplayAccepted,
   type ListDeliveriesQuery,
 } from '../../schemas/api-deliveries';
+import { TenantFleet, type FleetStatusQuery } from '../../schemas/api-fleet';
 import { KeySet } from '../../schemas/api-health';
 import { Problem } from '../../schemas/api-problems';
+import { RouteDetail, RoutePage, type ListRoutesQuery } from '../../schemas/api-routes';
 
 const TIMEOUT_MS = 30_000;
 
@@ -25,11 +34,7 @@ export class ApiClient {
   }
 
   list(query: ListQuery): Promise<DeliveryPage> {
-    const search = new URLSearchParams();
-    for (const [name, value] of Object.entries(query)) {
-      if (value !== undefined) search.set(name, value);
-    }
-    return this.#call(DeliveryPage, 'GET', `/factory/deliveries?${search.toString()}`);
+    return this.#call(DeliveryPage, 'GET', `/factory/deliveries${search(query)}`);
   }
 
   show(deliveryId: string): Promise<DeliveryHistory> {
@@ -37,27 +42,66 @@ export class ApiClient {
   }
 
   replay(deliveryId: string, reason: string): Promise<ReplayAccepted> {
-    return this.#call(ReplayAccepted, 'POST', `${deliveryPath(deliveryId)}/replay`, { reason });
+    return this.#call(ReplayAccepted, 'POST', `${deliveryPath(deliveryId)}/replay`, {
+      body: { reason },
+    });
+  }
+
+  listActions(query: z.input<typeof ListActionsQuery>): Promise<ActionPage> {
+    return this.#call(ActionPage, 'GET', `/v1/actions${search(query)}`);
+  }
+
+  showAction(actionId: string): Promise<Action> {
+    return this.#call(Action, 'GET', actionPath(actionId));
+  }
+
+  /** Waits up to `waitMs` for its end; what is answered may still be under way. */
+  startAction(
+    actionId: string,
+    body: z.input<typeof StartActionBody>,
+    waitMs: number,
+  ): Promise<Action> {
+    const path = `${actionPath(actionId)}${search({ waitMs: String(waitMs) })}`;
+    return this.#call(Action, 'PUT', path, { body, timeoutMs: TIMEOUT_MS + waitMs });
+  }
+
+  cancelAction(actionId: string, reason: string): Promise<CancelAnswer> {
+    return this.#call(CancelAnswer, 'POST', `${actionPath(actionId)}/cancel`, { body: { reason } });
+  }
+
+  listRoutes(query: z.input<typeof ListRoutesQuery>): Promise<RoutePage> {
+    return this.#call(RoutePage, 'GET', `/v1/routes${search(query)}`);
+  }
+
+  showRoute(actionId: string): Promise<RouteDetail> {
+    return this.#call(RouteDetail, 'GET', `/v1/routes/${encodeURIComponent(actionId)}`);
+  }
+
+  fleetStatus(query: z.input<typeof FleetStatusQuery>): Promise<TenantFleet> {
+    return this.#call(TenantFleet, 'GET', `/v1/fleet/status${search(query)}`);
   }
 
   async #call<Answer extends z.ZodType>(
     schema: Answer,
-    method: 'GET' | 'POST',
+    method: 'GET' | 'POST' | 'PUT',
     path: string,
-    body?: object,
+    sent: { readonly body?: object; readonly timeoutMs?: number } = {},
   ): Promise<z.output<Answer>> {
     const headers = { authorization: `Bearer ${this.#token}`, accept: 'application/json' };
-    return await ask(schema, `${this.#base}${path}`, {
+    const { body, timeoutMs = TIMEOUT_MS } = sent;
+    const request = {
       method,
       headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
+    };
+    return await ask(schema, `${this.#base}${path}`, { request, timeoutMs });
   }
 }
 
 /** The public keys at an address, e.g. `http://127.0.0.1:7380/.well-known/jwks.json`. */
 export function fetchKeySet(url: string): Promise<z.output<typeof KeySet>> {
-  return ask(KeySet, url, { headers: { accept: 'application/json' } });
+  const request = { headers: { accept: 'application/json' } };
+  return ask(KeySet, url, { request, timeoutMs: TIMEOUT_MS });
 }
 
 /**
@@ -67,14 +111,14 @@ export function fetchKeySet(url: string): Promise<z.output<typeof KeySet>> {
 async function ask<Answer extends z.ZodType>(
   schema: Answer,
   url: string,
-  request: RequestInit,
+  { request, timeoutMs }: { readonly request: RequestInit; readonly timeoutMs: number },
 ): Promise<z.output<Answer>> {
   const response = await fetch(url, {
     ...request,
     redirect: 'error',
-    signal: AbortSignal.timeout(TIMEOUT_MS),
+    signal: AbortSignal.timeout(timeoutMs),
   }).catch((error: unknown) => {
-    throw unreachable(url, reasonOf(error), error);
+    throw unreachable(url, reasonOf(error, timeoutMs), error);
   });
   const content: unknown = await response.json().catch(() => null);
   if (!response.ok) throw problem(url, response.status, content);
@@ -106,13 +150,26 @@ function unreachable(url: string, reason: string, cause?: unknown): WaybillError
 }
 
 /** fetch says "fetch failed"; its cause says why. */
-function reasonOf(error: unknown): string {
+function reasonOf(error: unknown, timeoutMs: number): string {
   const cause = error instanceof Error ? (error.cause ?? error) : error;
-  if (cause instanceof AggregateError) return reasonOf(cause.errors[0]);
+  if (cause instanceof AggregateError) return reasonOf(cause.errors[0], timeoutMs);
   if (!(cause instanceof Error)) return String(cause);
-  return cause.name === 'TimeoutError' ? `nothing within ${TIMEOUT_MS / 1000} s` : cause.message;
+  return cause.name === 'TimeoutError' ? `nothing within ${timeoutMs / 1000} s` : cause.message;
 }
 
 function deliveryPath(deliveryId: string): string {
   return `/factory/deliveries/${encodeURIComponent(deliveryId)}`;
+}
+
+function actionPath(actionId: string): string {
+  return `/v1/actions/${encodeURIComponent(actionId)}`;
+}
+
+/** The query with its question mark; empty where nothing is asked for. */
+function search(query: Readonly<Record<string, string | readonly string[] | undefined>>): string {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    for (const one of typeof value === 'string' ? [value] : (value ?? [])) params.append(name, one);
+  }
+  return params.size === 0 ? '' : `?${params.toString()}`;
 }

@@ -1,6 +1,7 @@
 /** One delivery as a page for people. */
 import type { DeliveryHistory } from '../../schemas/api-deliveries';
-import { renderTable, type Column } from './table';
+import { facts, page, plain, table, titled } from './sections';
+import type { Column } from './table';
 import { waitsFor } from './waiting';
 
 type Attempt = DeliveryHistory['attemptHistory'][number];
@@ -9,7 +10,7 @@ type Replay = DeliveryHistory['replays'][number];
 
 /** @param width columns of the terminal; infinite where a program reads */
 export function deliveryPage(delivery: DeliveryHistory, width: number): string {
-  const sections = [
+  return page([
     facts([
       ['delivery', delivery.deliveryId],
       ['state', stateText(delivery)],
@@ -28,8 +29,7 @@ export function deliveryPage(delivery: DeliveryHistory, width: number): string {
     titled('attempts', table(ATTEMPTS, delivery.attemptHistory, width)),
     titled('replays', table(REPLAYS, delivery.replays, width)),
     titled('receipts', table(RECEIPTS, delivery.receipts, width)),
-  ];
-  return sections.filter((section) => section !== '').join('\n\n');
+  ]);
 }
 
 const ATTEMPTS: readonly Column<Attempt>[] = [
@@ -70,22 +70,4 @@ function payloadText({ payloadBytes, contentType, payloadSha256 }: DeliveryHisto
 function repeatText({ duplicateOf, conflict }: DeliveryHistory): string {
   if (duplicateOf === null) return '';
   return conflict ? `${duplicateOf}, with other bytes: a person should look` : duplicateOf;
-}
-
-function facts(pairs: readonly (readonly [string, string])[]): string {
-  const shown = pairs.filter(([, value]) => value !== '');
-  const widest = Math.max(0, ...shown.map(([name]) => name.length));
-  return shown.map(([name, value]) => `${name.padEnd(widest)}  ${value}`).join('\n');
-}
-
-function titled(title: string, body: string): string {
-  return body === '' ? '' : `${title.toUpperCase()}\n${body.replaceAll(/^/gm, '  ')}`;
-}
-
-function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], width: number): string {
-  return rows.length === 0 ? '' : renderTable(columns, rows, width - 2);
-}
-
-function plain(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }

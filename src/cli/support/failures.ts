@@ -3,7 +3,7 @@ import { WaybillError } from '../../domain/errors';
 
 /** Something that only the command line can come to, with a code of its own. */
 export class CommandFailure extends Error {
-  readonly code: 'story_failed' | 'interrupted';
+  readonly code: 'story_failed' | 'interrupted' | 'action_not_completed' | 'cancel_too_late';
 
   constructor(code: CommandFailure['code'], message: string) {
     super(message);

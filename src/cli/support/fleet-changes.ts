@@ -1,5 +1,5 @@
 /** What a publication changed, as a table: one line a field, or one a thing that is new. */
-import type { FleetChange } from '../../services/publications/changes';
+import type { FleetChange } from '../../services/publications/row-differences';
 import { terminalWidth } from './output';
 import { renderTable } from './table';
 

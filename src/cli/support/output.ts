@@ -4,6 +4,11 @@ export function printLine(text = ''): void {
   process.stdout.write(`${text}\n`);
 }
 
+/** How to see the next page of a list, where there is one. */
+export function printMore(nextCursor: string | null): void {
+  if (nextCursor !== null) printLine(`\nmore: the same command with --cursor ${nextCursor}`);
+}
+
 /** One JSON document, indented: still easy to read, and one value for a program. */
 export function printJson(value: unknown): void {
   printLine(JSON.stringify(value, null, 2));

@@ -24,7 +24,7 @@ function table(lines: readonly StoryLine[]): string {
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
   });
   for (const [index, line] of lines.entries()) {
-    drawn.push([mark(index, line), line.what, line.deliveryId ?? '-', line.seen]);
+    drawn.push([mark(index, line), line.what, line.id ?? '-', line.seen]);
     if (line.url !== null) drawn.push(['', { content: line.url, colSpan: 3 }]);
   }
   return withoutTrailingBlanks(drawn.toString());
@@ -33,7 +33,7 @@ function table(lines: readonly StoryLine[]): string {
 function blocks(lines: readonly StoryLine[]): string {
   return lines
     .map((line, index) => {
-      const about = [line.deliveryId ?? '-', line.seen, ...(line.url === null ? [] : [line.url])];
+      const about = [line.id ?? '-', line.seen, ...(line.url === null ? [] : [line.url])];
       return [`${mark(index, line)}  ${line.what}`, ...about.map((text) => `    ${text}`)].join(
         '\n',
       );

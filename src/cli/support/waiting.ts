@@ -28,6 +28,9 @@ export function waitsFor(delivery: DeliveryHistory): string {
 
 function liveWait(delivery: DeliveryHistory, nextAttemptAt: string | null, why: string): string {
   const open = delivery.attemptHistory.find((attempt) => attempt.closedAt === null);
+  if (delivery.reason === 'action_open') {
+    return `the end of its action: ${delivery.detail ?? ''}. See \`waybill actions show\``;
+  }
   if (open !== undefined) {
     return `the target's answer to attempt ${open.attempt}, until ${open.deadlineAt} at the latest`;
   }

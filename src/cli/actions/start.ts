@@ -1,0 +1,121 @@
+/** `waybill actions start`: starts an action, and waits for its end where that is asked for. */
+import { readFileSync } from 'node:fs';
+import { InvalidArgumentError, type Command } from 'commander';
+import type { z } from 'zod';
+import { MAX_WAIT_MS, type Action, type StartActionBody } from '../../schemas/api-actions';
+import { openApi, withApiOptions, type ApiOptions } from '../support/api-access';
+import type { ApiClient } from '../support/api-client';
+import { waitsForAction } from '../support/action-waiting';
+import { CommandFailure } from '../support/failures';
+import { parseDuration } from '../support/instants';
+import { printJson, printLine } from '../support/output';
+
+interface StartOptions extends ApiOptions {
+  readonly id: string;
+  readonly request: { readonly value: unknown };
+  readonly affinity?: string;
+  readonly deadline?: number;
+  readonly retries?: number;
+  readonly wait?: number;
+  readonly json?: true;
+}
+
+export function addStart(actions: Command): void {
+  withApiOptions(
+    actions
+      .command('start')
+      .description('Start an action; the same call again is the same action.')
+      .argument('<capability>', 'the capability id')
+      .requiredOption('--id <action>', 'the id of the action, which you choose')
+      .requiredOption('--request <file|json>', 'the request: JSON, or a file of it', parseRequest)
+      .option('--affinity <key>', 'keep to the account that others of this key went to')
+      .option('--deadline <time>', 'how long it may take in all (default: 1h)', parseDuration)
+      .option('--retries <count>', 'attempts after the first (default: 5)', parseCount)
+      .option('--wait <time>', 'wait for its end; exit 1 unless it completes', parseDuration)
+      .option('--json', 'answer as JSON'),
+  )
+    .addHelpText(
+      'after',
+      '\nExample:\n' +
+        `  $ waybill actions start tickets.create --id order-1138 --request '{"title":"Hi"}' --wait 30s\n`,
+    )
+    .action(start);
+}
+
+/** What is JSON is meant as such; anything else names a file. */
+function parseRequest(text: string): StartOptions['request'] {
+  const given = parsed(text);
+  if (given !== null) return given;
+  try {
+    const read = parsed(readFileSync(text, 'utf8'));
+    if (read !== null) return read;
+  } catch {
+    throw new InvalidArgumentError('It is neither JSON nor a file that can be read.');
+  }
+  throw new InvalidArgumentError('The file is not JSON.');
+}
+
+function parsed(text: string): StartOptions['request'] | null {
+  try {
+    return { value: JSON.parse(text) as unknown };
+  } catch {
+    return null;
+  }
+}
+
+function parseCount(text: string): number {
+  if (/^\d{1,3}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('Write a whole number.');
+}
+
+async function start(capabilityId: string, options: StartOptions): Promise<void> {
+  const api = await openApi(options);
+  const body = {
+    capabilityId,
+    request: options.request.value,
+    affinityKey: options.affinity,
+    deadlineMs: options.deadline,
+    retryBudget: options.retries,
+  };
+  const action = await startAndWait(api, { id: options.id, body, waitMs: options.wait ?? 0 });
+  if (options.json) printJson(action);
+  if (options.wait !== undefined && action.state !== 'completed') throw notCompleted(action);
+  if (!options.json) tell(action);
+}
+
+/** The API waits a bounded time a call; the same call again goes on waiting. */
+async function startAndWait(
+  api: ApiClient,
+  call: {
+    readonly id: string;
+    readonly body: z.input<typeof StartActionBody>;
+    readonly waitMs: number;
+  },
+): Promise<Action> {
+  const begunAt = performance.now();
+  for (;;) {
+    const leftMs = Math.max(0, Math.ceil(begunAt + call.waitMs - performance.now()));
+    const waitMs = Math.min(leftMs, MAX_WAIT_MS);
+    const action = await api.startAction(call.id, call.body, waitMs);
+    if (action.closedAt !== null || leftMs <= MAX_WAIT_MS) return action;
+  }
+}
+
+function notCompleted(action: Action): CommandFailure {
+  const { actionId, state, result } = action;
+  const code = result?.errorCode;
+  const why =
+    action.closedAt === null
+      ? `it waits for ${waitsForAction(action)}`
+      : [code ?? '', action.reason ?? '', action.detail ?? '']
+          .filter((part) => part !== '')
+          .join(', ');
+  const message = `${actionId} is ${state}${why === '' ? '' : `: ${why}`}`;
+  return new CommandFailure('action_not_completed', message);
+}
+
+function tell({ actionId, state, result }: Action): void {
+  printLine(`${actionId} is ${state}`);
+  if (result !== null && result.resultSha256 !== null) printJson(result.result);
+  else printLine(`see \`waybill actions show ${actionId}\``);
+}

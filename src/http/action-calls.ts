@@ -1,0 +1,163 @@
+/** Starting and cancelling actions. Who asks is the token's subject, for whom its tenant. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { z } from 'zod';
+import type { ActionRef } from '../domain/action-service';
+import { WaybillError } from '../domain/errors';
+import {
+  Action,
+  ActionParams,
+  CancelActionBody,
+  CancelAnswer,
+  StartActionBody,
+  StartActionQuery,
+} from '../schemas/api-actions';
+import { readAction } from './actions';
+import { principalOf } from './authorization';
+import type { HttpDeps } from './deps';
+import { answer, EVERY_CALL, needs, problems } from './openapi';
+
+const SCOPE = 'factory.actions.run';
+
+/** A request of 1 MiB, and room for what stands around it. */
+const START_LIMIT_BYTES = 1_048_576 + 8_192;
+
+const ENDED = 'It is closed: completed, failed or cancelled, as `state` says.';
+const LIVE = 'It is under way; ask for it again, or send the same call with `waitMs`.';
+
+const START_PROBLEMS = [
+  ...EVERY_CALL,
+  'capability_unavailable',
+  'approval_required',
+  'action_request_invalid',
+  'action_conflict',
+  'body_too_large',
+] as const;
+
+type StartCall = z.output<typeof StartActionBody> &
+  z.output<typeof StartActionQuery> &
+  z.output<typeof ActionParams>;
+
+/** Registers the routes on an instance that requires tokens. */
+export function actionCallRoutes(app: FastifyInstance, deps: HttpDeps): void {
+  const closing = new AbortController();
+  // Whoever waits is answered with what is known, so that the server can end.
+  app.addHook('preClose', (done) => {
+    closing.abort();
+    done();
+  });
+  startRoute(app, deps, closing.signal);
+  cancelRoute(app, deps);
+}
+
+/** @param closing aborted when the server is to end */
+function startRoute(app: FastifyInstance, deps: HttpDeps, closing: AbortSignal): void {
+  app.withTypeProvider<ZodTypeProvider>().route({
+    method: 'PUT',
+    url: '/v1/actions/:actionId',
+    bodyLimit: START_LIMIT_BYTES,
+    config: { scope: SCOPE },
+    schema: {
+      operationId: 'startAction',
+      summary: 'Starts an action, once: the same call again is answered with the same action.',
+      tags: ['actions'],
+      security: needs(SCOPE),
+      params: ActionParams,
+      querystring: StartActionQuery,
+      body: StartActionBody,
+      response: {
+        200: answer(ENDED, Action),
+        202: answer(LIVE, Action),
+        ...problems(START_PROBLEMS),
+      },
+    },
+    handler: async (request, reply) => {
+      const call = { ...request.params, ...request.query, ...request.body };
+      const action = await start(deps, request, {
+        call,
+        signal: AbortSignal.any([closing, hangUp(reply)]),
+      });
+      // A connection that is kept would keep the server.
+      if (closing.aborted) reply.header('connection', 'close');
+      return reply.code(action.closedAt === null ? 202 : 200).send(action);
+    },
+  });
+}
+
+function cancelRoute(app: FastifyInstance, deps: HttpDeps): void {
+  app.withTypeProvider<ZodTypeProvider>().route({
+    method: 'POST',
+    url: '/v1/actions/:actionId/cancel',
+    config: { scope: SCOPE },
+    schema: {
+      operationId: 'cancelAction',
+      summary: 'Cancels an action, or says why that cannot be.',
+      tags: ['actions'],
+      security: needs(SCOPE),
+      params: ActionParams,
+      body: CancelActionBody,
+      response: {
+        200: answer('Decided.', CancelAnswer),
+        202: answer('Its host is asked to stop; the action says when it has.', CancelAnswer),
+        ...problems([...EVERY_CALL, 'not_found', 'body_too_large']),
+      },
+    },
+    handler: async (request, reply) => {
+      const answered = await cancel(deps, request, { ...request.params, ...request.body });
+      return reply.code(answered.decision === 'requested' ? 202 : 200).send(answered);
+    },
+  });
+}
+
+async function start(
+  deps: HttpDeps,
+  request: FastifyRequest,
+  { call, signal }: { readonly call: StartCall; readonly signal: AbortSignal },
+): Promise<Action> {
+  const { tenantId, subject } = principalOf(request);
+  const { actionId, capabilityId, waitMs, affinityKey = null } = call;
+  const ref: ActionRef = { tenantId, actionId };
+  const { kind, detail = '' } = await deps.actions.start({
+    ...ref,
+    capabilityId,
+    request: call.request,
+    affinityKey,
+    deadlineMs: call.deadlineMs,
+    retryBudget: call.retryBudget,
+    requestedBy: subject,
+  });
+  deps.log.info({ ...ref, capabilityId, requestedBy: subject, outcome: kind }, 'action asked for');
+  if (kind === 'conflict') throw new WaybillError('action_conflict', detail);
+  if (waitMs > 0) await deps.actions.closed(ref, waitMs, signal);
+  return await started(deps, ref);
+}
+
+async function cancel(
+  deps: HttpDeps,
+  request: FastifyRequest,
+  asked: z.output<typeof ActionParams> & z.output<typeof CancelActionBody>,
+): Promise<CancelAnswer> {
+  const { tenantId, subject } = principalOf(request);
+  const ref: ActionRef = { tenantId, actionId: asked.actionId };
+  const who = { cancelledBy: subject, reason: asked.reason };
+  const { kind } = await deps.actions.cancel(ref, who);
+  deps.log.info({ ...ref, cancelledBy: subject, outcome: kind }, 'cancelling asked for');
+  if (kind === 'unknown_action') throw new WaybillError('not_found');
+  return { decision: kind, action: await started(deps, ref) };
+}
+
+/** An action that was started is never taken away. */
+async function started(deps: HttpDeps, ref: ActionRef): Promise<Action> {
+  const action = await readAction(deps, ref);
+  if (action === null) throw new WaybillError('internal', 'an action that was started is gone');
+  return action;
+}
+
+/** Aborted when the caller has gone, or has its answer. */
+function hangUp(reply: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  reply.raw.once('close', () => {
+    gone.abort();
+  });
+  return gone.signal;
+}

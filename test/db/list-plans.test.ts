@@ -1,0 +1,135 @@
+/**
+ * Lists of actions and routes read about as much as they show, however much there is. Real: Postgres,
+ * row security, indexes. One real action of each tenant is multiplied by an administrator; what is
+ * looked for is rare and old in one tenant, common in the other. Asserted: blocks read for a page.
+ */
+import { actionListStatements } from '../../src/db/action-lists';
+import { listStatements } from '../../src/db/lists';
+import { routeListStatements } from '../../src/db/route-lists';
+import { fillRouting } from '../support/routing-rows';
+import { createTestDatabase, type TestDatabase } from '../support/test-database';
+
+const OWN = 12_000;
+const FOREIGN = 30_000;
+const LIMIT = 51;
+/** A page joins its rows to others by their keys, at a few blocks each; reading them all takes thousands. */
+const MOST_BLOCKS = 700;
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createTestDatabase();
+  await fillRouting(db, 'acme');
+  await fillRouting(db, 'rival');
+  // Neither triggers nor foreign keys: thousands of actions cannot be lived through one by one.
+  await db.rows(`set session_replication_role = replica`);
+  await multiply('acme', OWN);
+  await multiply('rival', FOREIGN);
+  // Of the own tenant: the oldest are what is rare.
+  await db.rows(
+    `update waybill.actions set
+        state = case when n < 20 then 'failed' when n < 25 then 'needs_operator' else 'completed' end,
+        capability_id = case when n < 40 then 'rare' else 'common' end,
+        waiting_since = case when n between 10 and 15 then created_at end,
+        result_outcome = case when n < 20 then 'failed' when n >= 25 then 'succeeded' end,
+        closed_at = case when n not between 20 and 24 then created_at end,
+        attend_at = case when n between 20 and 24 then created_at end
+      from (select substr(action_id, 3)::integer as n, action_id as id from waybill.actions
+        where tenant_id = 'acme' and action_id like 'n-%') x
+      where tenant_id = 'acme' and action_id = id`,
+  );
+  await db.rows(
+    `update waybill.routes set
+        replica_id = case when n < 40 then 'rare' else 'common' end,
+        instance_id = case when n < 60 then 'rare' else 'common' end
+      from (select substr(action_id, 3)::integer as n, action_id as id from waybill.routes
+        where tenant_id = 'acme' and action_id like 'n-%') x
+      where tenant_id = 'acme' and action_id = id`,
+  );
+  await db.rows(
+    `update waybill.route_attempts set settled_at = opened_at, settlement = 'completed'
+      where tenant_id = 'acme' and action_id like 'n-%' and substr(action_id, 3)::integer >= 30`,
+  );
+  await db.rows('vacuum analyze waybill.actions, waybill.routes, waybill.route_attempts');
+}, 120_000);
+afterAll(() => db.drop());
+
+/** Copies of the tenant's held action, n-0 the oldest. */
+async function multiply(tenant: string, count: number): Promise<void> {
+  const instants: Record<string, string> = {
+    actions: 'created_at',
+    routes: 'assigned_at',
+    route_attempts: 'opened_at',
+  };
+  for (const [table, instant] of Object.entries(instants)) {
+    await db.rows(
+      `insert into waybill.${table} select (jsonb_populate_record(x, jsonb_build_object(
+          'action_id', 'n-' || n, '${instant}', timestamptz '2026-01-01Z' + n * interval '1 second'))).*
+        from waybill.${table} x, generate_series(0, $2::integer - 1) n
+        where x.tenant_id = $1 and x.action_id = 'held'`,
+      [tenant, count],
+    );
+  }
+}
+
+interface Plan {
+  readonly 'Actual Rows': number;
+  readonly 'Shared Hit Blocks': number;
+  readonly 'Shared Read Blocks': number;
+}
+
+async function explained(text: string, values: readonly unknown[]) {
+  const [row] = await db.as('waybill_data').transaction(async (run) => {
+    await run(listStatements.enterTenant, ['acme']);
+    return run({ name: '', text: `explain (analyze, buffers, format json) ${text}` }, values);
+  });
+  const plans = row?.['QUERY PLAN'] as readonly { readonly Plan: Plan }[];
+  const plan = plans[0]?.Plan;
+  if (plan === undefined) throw new Error('no plan');
+  const blocks = plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
+  if (blocks > MOST_BLOCKS) throw new Error(JSON.stringify(plans, null, 1));
+  return plan['Actual Rows'];
+}
+
+const LATE = '2026-01-01T02:00:00.000000Z';
+type Wanted = Partial<Record<'capability' | 'waiting' | 'from' | 'until' | 'at' | 'id', unknown>>;
+
+test.each<[string, number, Wanted & { readonly states?: readonly string[] }]>([
+  ['everything', LIMIT, {}],
+  ['a later page', LIMIT, { at: LATE, id: 'n-7200' }],
+  ['the last page', 11, { at: '2026-01-01T00:00:10.500000Z', id: 'n-10' }],
+  ['a span of time', 10, { from: '2026-01-01T00:00:10Z', until: '2026-01-01T00:00:20Z' }],
+  ['a rare capability', 40, { capability: 'rare' }],
+  ['a capability that is not there', 0, { capability: 'none' }],
+  ['what waits', 11, { waiting: true }],
+  ['a rare state', 20, { states: ['failed'] }],
+  ['a common state', LIMIT, { states: ['completed'] }],
+  ['a common state, later', LIMIT, { at: LATE, id: 'n-7200', states: ['completed'] }],
+  ['several states', 25, { states: ['cancelled', 'failed', 'needs_operator'] }],
+  ['a rare state of a rare capability', 20, { capability: 'rare', states: ['failed'] }],
+  ['a state that is not there', 0, { states: ['cancelled'] }],
+])('a page of actions by %s is %i rows and few blocks', async (_what, rows, wanted) => {
+  const { states, capability = null, waiting = null, from = null, until = null } = wanted;
+  const { at = null, id = null } = wanted;
+  const values = ['acme', capability, waiting, from, until, at, id, LIMIT];
+  const { list, listStates } = actionListStatements;
+  const read =
+    states === undefined
+      ? explained(list.text, values)
+      : explained(listStates.text, [...values, states]);
+  expect(await read).toBe(rows);
+});
+
+test.each<[string, number, readonly unknown[], 'open' | 'all']>([
+  ['everything', LIMIT, [null, null, null, null], 'all'],
+  ['a later page', LIMIT, [null, null, LATE, 'n-7200'], 'all'],
+  ['a rare replica', 40, [null, 'rare', null, null], 'all'],
+  ['a rare instance', LIMIT, ['rare', null, null, null], 'all'],
+  ['a rare instance, later', 10, ['rare', null, '2026-01-01T00:00:10Z', 'n-10'], 'all'],
+  ['those that are open', 31, [null, null, null, null], 'open'],
+  ['those that are open at a replica', 30, [null, 'rare', null, null], 'open'],
+  ['those that are open at a busy replica', 0, [null, 'common', null, null], 'open'],
+])('a page of routes by %s is %i rows and few blocks', async (_what, rows, wanted, open) => {
+  const { list, listOpen } = routeListStatements;
+  const { text } = open === 'open' ? listOpen : list;
+  expect(await explained(text, ['acme', ...wanted, LIMIT])).toBe(rows);
+});
