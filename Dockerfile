@@ -1,14 +1,15 @@
-# Waybill's processes: `api`, `worker`, `migrate` and every other command of the CLI.
-FROM node:20.20.2-bookworm-slim AS build
+# Waybill's processes: `api`, `worker`, `host`, `migrate` and every other command of the CLI.
+FROM node:22.23.3-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# The lifecycle scripts of the packages are for the embedded servers, which no container starts.
+# The lifecycle scripts of the packages are for the embedded servers, which no container starts, and for
+# an SQLite that this Node has itself.
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
 RUN npm run build && npm prune --omit=dev --ignore-scripts
 
-FROM node:20.20.2-bookworm-slim
+FROM node:22.23.3-bookworm-slim
 # The Temporal SDK verifies TLS with the system's certificates, which the slim image does not have.
 RUN apt-get update \
   && apt-get install -y --no-install-recommends ca-certificates \

@@ -6,6 +6,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { loadPayloads, type Payloads } from '../../src/demo/payloads';
 import { startReceiver, type RunningReceiver } from '../../src/demo/receiver';
+import { ProviderControl } from '../../src/demo/provider-control';
 import { ReceiverClient } from '../../src/demo/receiver-client';
 import type { StoryDeps } from '../../src/demo/story/deps';
 import { eventually } from '../../src/demo/story/expect';
@@ -45,12 +46,19 @@ function deps(delivery: Partial<DeliveryHistory>): StoryDeps {
       show: () => Promise.resolve(delivery as DeliveryHistory),
       replay: refused,
     },
+    actions: {
+      ...{ startAction: refused, showAction: refused, cancelAction: refused },
+      ...{ showRoute: refused, fleetStatus: refused },
+    },
     receiver: new ReceiverClient(receiver.url),
+    provider: new ProviderControl('http://127.0.0.1:1'),
+    actionIngressUrl: () => '',
     ingressUrl: () => `http://127.0.0.1:${(ingress.address() as AddressInfo).port}/`,
     targetPath: () => '/releases',
     githubSecret: 'secret',
     failedWorkflows: () => Promise.resolve([]),
     withoutTemporal: null,
+    withoutHost: refused,
     newGuid: () => 'guid',
   };
 }
@@ -64,7 +72,7 @@ async function play(index: number, delivery: Partial<DeliveryHistory> = {}) {
 test('what is not accepted is told as such', async () => {
   answer = { status: 503, content: { code: 'storage_unavailable' } };
   const line = await play(0);
-  expect(line).toMatchObject({ expected: false, deliveryId: null });
+  expect(line).toMatchObject({ expected: false, id: null });
   expect(line.seen).toBe('not as expected: not accepted: 503 storage_unavailable');
 });
 

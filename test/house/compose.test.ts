@@ -48,10 +48,15 @@ test('every image has a tag of one release', () => {
   expect(images.filter((image) => !PINNED.test(image))).toEqual([]);
 });
 
-test('it has Postgres, Temporal and its UI, two APIs and two workers', () => {
+test('it has Postgres, Temporal and its UI, two APIs and two workers, and two hosts on request', () => {
   expect(Object.keys(services)).toEqual(
-    expect.arrayContaining(['postgres', 'temporal', 'temporal-ui', 'migrate', 'api', 'worker']),
+    expect.arrayContaining([
+      ...['postgres', 'temporal', 'temporal-ui', 'migrate', 'api', 'lifecycle', 'worker'],
+      ...['hosts', 'provider', 'host-1', 'host-2'],
+    ]),
   );
+  const onRequest = entries.filter(([, { profiles }]) => profiles.includes('hosts'));
+  expect(onRequest.map(([name]) => name)).toEqual(['hosts', 'provider', 'host-1', 'host-2']);
   expect(services['api']?.deploy?.replicas).toBe(2);
   expect(services['worker']?.deploy?.replicas).toBe(2);
 });
@@ -60,7 +65,7 @@ test('each service of Waybill runs a command of the CLI', async () => {
   const commands = entries
     .filter(([, service]) => isWaybill(service))
     .map(([, { command }]) => String(command?.[0]));
-  expect(commands).toEqual(expect.arrayContaining(['migrate', 'api', 'worker']));
+  expect(commands).toEqual(expect.arrayContaining(['migrate', 'api', 'worker', 'host']));
   const help = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
   const exitCodes = await Promise.all(commands.map((command) => run([command, '--help'])));
   help.mockRestore();
@@ -96,8 +101,10 @@ test('each pool has its own login, and no process that runs on is an administrat
   expect(held).toMatchObject({
     migrate: ['DATABASE_URL'],
     api: ['WAYBILL_DATA_DATABASE_URL'],
+    lifecycle: ['WAYBILL_LIFECYCLE_DATABASE_URL'],
     worker: ['WAYBILL_DATA_DATABASE_URL', 'WAYBILL_OPERATIONS_DATABASE_URL'],
     control: expect.arrayContaining(['WAYBILL_CONTROL_DATABASE_URL']) as unknown,
+    ...{ 'host-1': [], 'host-2': [], provider: [] },
   });
 });
 

@@ -10,6 +10,7 @@ import pino from 'pino';
 import { parseConfig, type Config } from '../../src/schemas/config';
 import { startApi } from '../../src/workers/api-process';
 import { freePort } from '../../src/workers/embedded/ports';
+import { QUEUES } from '../../src/domain/workflow-ids';
 import { startWorker } from '../../src/workers/worker-process';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 import { until } from '../support/until';
@@ -53,7 +54,11 @@ test('an API whose port is taken closes its metrics and its pool', async () => {
     WAYBILL_PORT: takenPort,
     WAYBILL_METRICS_PORT: String(metricsPort),
   });
-  const starting = startApi(settings, { serve: { api: true, ingress: true } }, log);
+  const starting = startApi(
+    settings,
+    { serve: { api: true, ingress: true, lifecycle: true } },
+    log,
+  );
   await expect(starting).rejects.toThrow(takenPort);
   await expect(fetch(`http://127.0.0.1:${metricsPort}/metrics`)).rejects.toThrow();
   await allClosed();
@@ -61,14 +66,14 @@ test('an API whose port is taken closes its metrics and its pool', async () => {
 
 test('a worker that has one of its databases alone closes its pools', async () => {
   const away = { WAYBILL_OPERATIONS_DATABASE_URL: 'postgres://127.0.0.1:1/none' };
-  const starting = startWorker(config(away), log);
+  const starting = startWorker(config(away), { queues: QUEUES }, log);
   await expect(starting).rejects.toMatchObject({ code: 'storage_unavailable' });
   await allClosed();
 });
 
 test('a worker whose signing key cannot be read closes its pools', async () => {
   const keyless = { WAYBILL_SIGNING_KEY: 'env:WAYBILL_TEST_NO_SUCH_KEY' };
-  await expect(startWorker(config(keyless), log)).rejects.toMatchObject({
+  await expect(startWorker(config(keyless), { queues: QUEUES }, log)).rejects.toMatchObject({
     ...{ code: 'config_invalid', field: 'WAYBILL_SIGNING_KEY' },
   });
   await allClosed();

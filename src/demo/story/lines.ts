@@ -28,7 +28,7 @@ export async function dispatched(
   return {
     delivery,
     outcome: {
-      deliveryId,
+      id: deliveryId,
       seen: `202; Acknowledged after ${tries}; received once, signed, ${bytes} bytes`,
       url: delivery.workflowUrl,
     },
@@ -53,7 +53,7 @@ export async function repeated(
   await receivedOnce(deps, first.deliveryId, payload);
   demand((await deps.receiver.records(deliveryId)).length === 0, 'the copy was dispatched');
   const seen = `202 naming ${first.deliveryId}; Deduplicated; dispatched once`;
-  return { deliveryId, seen, url: null };
+  return { id: deliveryId, seen, url: null };
 }
 
 /** A bad signature leaves a record and nothing else: its id may still come in, rightly signed. */
@@ -70,7 +70,7 @@ export async function refused(deps: StoryDeps, payload: Payload): Promise<Outcom
   );
   await dispatched(deps, payload, guid);
   return {
-    deliveryId: record.deliveryId,
+    id: record.deliveryId,
     seen: '401; Rejected; not dispatched; the same id, signed rightly, then came in as new',
     url: null,
   };
@@ -96,7 +96,7 @@ export async function failed(
   demand(received.length === attempts, `the receiver got it ${received.length} times`);
   await demandFound(deps, delivery, guid);
   const seen = `503 from the target; Failed after ${attempts} attempts; found by list and Temporal UI`;
-  const outcome = { deliveryId, seen, url: delivery.workflowUrl };
+  const outcome = { id: deliveryId, seen, url: delivery.workflowUrl };
   return { outcome, delivery: { deliveryId, attempts } };
 }
 
@@ -130,5 +130,5 @@ export async function replayed(
   demandGenuine(last, payload);
   demand(last.attempt === attempts + 1 && last.replay === 1, 'the receiver saw another attempt');
   const seen = `same delivery id, attempt ${last.attempt}; Acknowledged`;
-  return { deliveryId, seen, url: delivery.workflowUrl };
+  return { id: deliveryId, seen, url: delivery.workflowUrl };
 }

@@ -25,7 +25,11 @@ export async function sendAccepted(
   payload: Payload,
   guid: string,
 ): Promise<string> {
-  const reply = await send(deps, payload, guid);
+  return acceptedId(await send(deps, payload, guid));
+}
+
+/** The id of the delivery that it became. */
+export function acceptedId(reply: WebhookReply): string {
   demand(
     reply.kind === 'taken' && reply.answer.outcome === 'accepted',
     `not accepted: ${describeReply(reply)}`,

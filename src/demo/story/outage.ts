@@ -13,7 +13,7 @@ export async function temporalKilled(deps: StoryDeps): Promise<Outcome> {
   const { withoutTemporal } = deps;
   if (withoutTemporal === null) {
     return {
-      deliveryId: null,
+      id: null,
       seen: 'left out: this Temporal server is not ours to kill',
       url: null,
     };
@@ -32,7 +32,7 @@ export async function temporalKilled(deps: StoryDeps): Promise<Outcome> {
   );
   for (const id of deliveryIds) await receivedOnce(deps, id, deps.payloads.push);
   return {
-    deliveryId: deliveryIds[BEFORE] ?? null,
+    id: deliveryIds[BEFORE] ?? null,
     seen: `${deliveryIds.length} accepted, ${AWAY} of them while it was away; all Acknowledged, received once each`,
     url: deliveries[BEFORE]?.workflowUrl ?? null,
   };
