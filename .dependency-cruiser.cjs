@@ -17,17 +17,18 @@ const MAY_IMPORT = {
   targets: ['domain', 'schemas', 'signing'],
   temporal: ['domain'],
   db: ['domain', 'schemas'],
-  services: ['domain', 'schemas', 'secrets', 'signing', 'targets', 'db', 'points'],
+  services: ['domain', 'schemas', 'secrets', 'signing', 'targets', 'hosts', 'db', 'points'],
   activities: ['domain', 'services'],
   telemetry: ['domain', 'schemas', 'services'],
-  http: ['domain', 'schemas', 'secrets', 'signing', 'db', 'services', 'points'],
+  http: ['domain', 'schemas', 'secrets', 'signing', 'hosts', 'db', 'services', 'points'],
   demo: ['domain', 'schemas', 'signing'],
   workers: [
     ...['domain', 'schemas', 'secrets', 'signing', 'targets', 'temporal', 'telemetry', 'db'],
-    ...['services', 'activities', 'http', 'points'],
+    ...['services', 'activities', 'http', 'hosts', 'points'],
   ],
   cli: [
     ...['domain', 'schemas', 'secrets', 'signing', 'db', 'services', 'http', 'demo', 'workers'],
+    ...['hosts', 'points'],
   ],
 };
 

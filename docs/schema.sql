@@ -31,6 +31,15 @@ table actions
   receipt_digest text
   created_at timestamp with time zone not null default clock_timestamp()
   closed_at timestamp with time zone
+  uncertain boolean not null default false
+  repeatable boolean not null default false
+  store_epoch text
+  last_sent_at timestamp with time zone
+  begin_anew boolean not null default false
+  budget_from integer not null default 0
+  cancel_requested_at timestamp with time zone
+  cancel_requested_by text
+  delivery_id uuid
   constraint actions_pkey PRIMARY KEY (tenant_id, action_id)
   constraint actions_action_id_check CHECK (((length(action_id) >= 1) AND (length(action_id) <= 200)))
   constraint actions_attended CHECK (((attend_at IS NULL) = (closed_at IS NOT NULL)))
@@ -48,7 +57,10 @@ END)
   constraint actions_retry_budget_check CHECK ((retry_budget >= 0))
   constraint actions_state_check CHECK ((state = ANY (ARRAY['requested'::text, 'awaiting_approval'::text, 'reserved'::text, 'dispatching'::text, 'cancelling'::text, 'unknown'::text, 'reconciling'::text, 'needs_operator'::text, 'completed'::text, 'failed'::text, 'cancelled'::text])))
   with (fillfactor=70)
+  CREATE INDEX actions_by_capability ON waybill.actions USING btree (tenant_id, capability_id, created_at DESC, action_id DESC)
+  CREATE INDEX actions_by_state ON waybill.actions USING btree (tenant_id, state, created_at DESC, action_id DESC)
   CREATE INDEX actions_by_time ON waybill.actions USING btree (tenant_id, created_at DESC, action_id DESC)
+  CREATE INDEX actions_for_people ON waybill.actions USING btree (tenant_id, created_at DESC, action_id DESC) WHERE ((waiting_since IS NOT NULL) OR (state = 'needs_operator'::text))
   CREATE INDEX actions_to_attend ON waybill.actions USING btree (attend_at) WHERE (attend_at IS NOT NULL)
   CREATE INDEX actions_waiting ON waybill.actions USING btree (tenant_id, waiting_since) WHERE (waiting_since IS NOT NULL)
   CREATE TRIGGER actions_birth BEFORE INSERT ON waybill.actions FOR EACH ROW WHEN ((new.state <> 'requested'::text)) EXECUTE FUNCTION waybill.guard_action_state()
@@ -139,11 +151,13 @@ table capabilities
   request_schema jsonb not null
   result_schema jsonb not null
   contract_digest text not null
+  timeout_ms integer not null default 30000
   constraint capabilities_pkey PRIMARY KEY (capability_id)
   constraint capabilities_capability_id_check CHECK (((length(capability_id) >= 1) AND (length(capability_id) <= 200)))
   constraint capabilities_contract_digest_check CHECK ((contract_digest ~ '^[0-9a-f]{64}$'::text))
   constraint capabilities_recovery_check CHECK ((recovery = ANY (ARRAY['provider_key'::text, 'lookup'::text, 'none'::text])))
   constraint capabilities_side_effect_check CHECK ((side_effect = ANY (ARRAY['read'::text, 'sandbox'::text, 'shared-write'::text, 'external'::text])))
+  constraint capabilities_timeout_ms_check CHECK (((timeout_ms >= 100) AND (timeout_ms <= 600000)))
   grant insert, select to waybill_control
   grant select to waybill_data
   grant select to waybill_observer
@@ -179,11 +193,13 @@ table connector_versions
   constraint connector_versions_status_check CHECK ((status = ANY (ARRAY['draft'::text, 'certified'::text, 'active'::text, 'deprecated'::text, 'revoked'::text])))
   row level security
   policy across_tenants for all to waybill_control, waybill_operations using true
+  policy lifecycle for all to waybill_lifecycle using true
   policy with_its_connector for all to waybill_data, waybill_observer using (EXISTS ( SELECT FROM waybill.connectors c WHERE (c.connector_id = connector_versions.connector_id)))
   grant insert, select, update to waybill_control
   grant select to waybill_data
   grant select to waybill_observer
   grant select to waybill_operations
+  grant select (connector_id, version, manifest_digest) to waybill_lifecycle
 
 table connectors
   connector_id text not null
@@ -698,6 +714,9 @@ table routes
   constraint routes_pkey PRIMARY KEY (tenant_id, action_id)
   constraint routes_tenant_id_action_id_fkey FOREIGN KEY (tenant_id, action_id) REFERENCES waybill.actions(tenant_id, action_id)
   with (fillfactor=80)
+  CREATE INDEX routes_by_instance ON waybill.routes USING btree (tenant_id, instance_id, assigned_at DESC, action_id DESC)
+  CREATE INDEX routes_by_replica ON waybill.routes USING btree (tenant_id, replica_id, assigned_at DESC, action_id DESC)
+  CREATE INDEX routes_by_time ON waybill.routes USING btree (tenant_id, assigned_at DESC, action_id DESC)
   CREATE TRIGGER routes_immutable BEFORE UPDATE ON waybill.routes FOR EACH ROW EXECUTE FUNCTION waybill.guard_route()
   row level security
   policy across_tenants for all to waybill_operations using true
@@ -770,13 +789,20 @@ table subscriptions
   grant select to waybill_operations
   grant update (state, pause_reason, last_delivery_at, event_seq) to waybill_data
 
+table sweep_turn
+  only_row boolean not null default true
+  free_at timestamp with time zone not null default '-infinity'::timestamp with time zone
+  constraint sweep_turn_pkey PRIMARY KEY (only_row)
+  constraint sweep_turn_only_row_check CHECK (only_row)
+  grant select, update to waybill_operations
+
 table targets
   tenant_id text not null
   target_id text not null
   kind text not null
   config jsonb not null
   constraint targets_pkey PRIMARY KEY (tenant_id, target_id)
-  constraint targets_kind_check CHECK ((kind = 'http'::text))
+  constraint targets_kind_check CHECK ((kind = ANY (ARRAY['http'::text, 'action'::text])))
   row level security
   policy across_tenants for all to waybill_operations using true
   policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
@@ -820,6 +846,12 @@ function answer_lifecycle(r waybill.replicas, p_request text, p_operation text) 
 function append_receipt(d waybill.deliveries, p_receipt jsonb) returns void, sql, volatile
   grant execute to waybill_data
 
+function begin_dispatch(p_tenant text, p_action text, p_fence bigint, p_resume boolean) returns TABLE(answer jsonb, request bytea), plpgsql, volatile
+  grant execute to waybill_data
+
+function begin_fencing(p_tenant text, p_action text, p_ask jsonb) returns TABLE(answer jsonb, request bytea), plpgsql, volatile
+  grant execute to waybill_data
+
 function binding_chain(p_tenant text, p_capability text) returns waybill.bound[], sql, stable
   grant execute to waybill_data
 
@@ -839,11 +871,26 @@ function choose_binding(a waybill.actions, p_request jsonb, p_topology jsonb) re
 function claim_unattended(p_limit integer, p_push_ms integer) returns TABLE(tenant_id text, delivery_id uuid, state text, connector_id text, event_type text, subscription_id text), sql, volatile
   grant execute to waybill_operations
 
+function claim_unattended_actions(p_limit integer, p_claim_ms integer) returns TABLE(tenant_id text, action_id text, capability_id text, request_digest text, affinity_key text, cancelled boolean), sql, volatile
+  grant execute to waybill_operations
+
+function close_action(a waybill.actions, p_result jsonb) returns waybill.actions, plpgsql, volatile
+  grant execute to waybill_data
+
 function close_attempt(p_tenant text, p_delivery uuid, p_attempt integer, p_close jsonb, p_receipt jsonb) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function close_dispatch(p_tenant text, p_action text, p_fence bigint, p_close jsonb, p_result bytea) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function conclude_fencing(p_tenant text, p_action text, p_fence bigint, p_found jsonb, p_result bytea) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
 function current_tenant() returns text, sql, stable
   grant execute to public
+
+function delivery_action(p_tenant text, p_delivery uuid) returns TABLE(action jsonb, result_head bytea), plpgsql, volatile
+  grant execute to waybill_data
 
 function delivery_facts(d waybill.deliveries) returns jsonb, sql, volatile
   grant execute to waybill_data
@@ -892,6 +939,9 @@ function finish_releases(p_limit integer) returns void, sql, volatile
 function forget_expired(p_limit integer) returns jsonb, plpgsql, volatile
   grant execute to waybill_operations
 
+function give_up_action(p_tenant text, p_action text, p_reason text, p_detail text) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
 function guard_action_state() returns trigger, plpgsql, volatile
   grant execute to waybill_data
   grant execute to waybill_operations
@@ -903,6 +953,9 @@ function guard_delivery_state() returns trigger, plpgsql, volatile
 function guard_route() returns trigger, plpgsql, volatile
   grant execute to waybill_data
   grant execute to waybill_operations
+
+function hand_to_operator(a waybill.actions, p_reason text, p_detail text) returns waybill.actions, plpgsql, volatile
+  grant execute to waybill_data
 
 function has_room(r waybill.replicas, p_probes integer) returns boolean, sql, volatile
   grant execute to waybill_data
@@ -919,6 +972,9 @@ function keep_artifact(p_tenant text, p_sha256 bytea, p_content bytea) returns v
 function keep_late_evidence(t waybill.route_attempts, p_evidence jsonb) returns void, sql, volatile
   grant execute to waybill_data
 
+function leave_sweep_turn(p_pause_ms integer) returns void, sql, volatile
+  grant execute to waybill_operations
+
 function lock_replica(p_tenant text, p_action text, p_level waybill.bound[], p_topology jsonb) returns waybill.replicas, plpgsql, volatile
   grant execute to waybill_data
 
@@ -930,6 +986,12 @@ function ms_until(p_at timestamp with time zone) returns bigint, sql, volatile
   grant execute to waybill_lifecycle
 
 function next_fence(p_tenant text, p_action text, p_above bigint) returns bigint, plpgsql, volatile
+  grant execute to waybill_data
+
+function note_action_wait(p_tenant text, p_action text, p_reason text, p_detail text, p_ms integer) returns void, plpgsql, volatile
+  grant execute to waybill_data
+
+function note_following(p_tenant text, p_delivery uuid, p_attempt integer, p_detail text, p_again_ms integer) returns void, plpgsql, volatile
   grant execute to waybill_data
 
 function offline_replica(p_replica text, p_request text, p_previous bigint) returns jsonb, plpgsql, volatile
@@ -956,10 +1018,16 @@ function place_action(a waybill.actions, p_level waybill.bound[], p_request json
 function reacquire_route(r waybill.routes, p_request jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
+function read_action(p_tenant text, p_action text) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
 function read_delivery_facts(p_tenant text, p_delivery uuid) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
 function read_route(p_tenant text, p_action text) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function record_outcome(a waybill.actions, t waybill.route_attempts, p_result jsonb, p_bytes bytea) returns waybill.actions, plpgsql, volatile
   grant execute to waybill_data
 
 function record_result(p_tenant text, p_action text, p_fence bigint, p_result jsonb, p_evidence jsonb) returns jsonb, plpgsql, volatile
@@ -982,10 +1050,16 @@ function replay_delivery(p_tenant text, p_delivery uuid, p_replayed_by text, p_r
 function replica_fault(p_tenant text, p_level waybill.bound[], p_topology jsonb) returns jsonb, sql, volatile
   grant execute to waybill_data
 
+function request_cancel(p_tenant text, p_action text, p_by text, p_reason text) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
 function reserve_route(p_tenant text, p_action text, p_request jsonb, p_topology jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
 function reserved_json(r waybill.routes, t waybill.route_attempts) returns jsonb, sql, volatile
+  grant execute to waybill_data
+
+function resolve_action(p_tenant text, p_action text, p_by text, p_answer jsonb, p_result bytea) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
 function route_json(r waybill.routes) returns jsonb, sql, stable
@@ -1018,5 +1092,11 @@ function take_rate(p_tenant text, p_instance text, p_rate jsonb) returns void, p
 function take_shared_quota(p_scope text, p_key text, p_limit integer) returns integer, sql, volatile, security definer
   grant execute to waybill_data
 
+function take_sweep_turn(p_hold_ms integer) returns boolean, plpgsql, volatile
+  grant execute to waybill_operations
+
 function try_reserve(a waybill.actions, r waybill.routes, p_level waybill.bound[], p_request jsonb, p_topology jsonb) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function walk_action(a waybill.actions, p_path text[]) returns waybill.actions, plpgsql, volatile
   grant execute to waybill_data
