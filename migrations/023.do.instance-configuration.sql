@@ -1,0 +1,2 @@
+-- Instances change their configuration by newer revisions only.
+select 1;

@@ -1,0 +1,2 @@
+-- Reading the catalog: pages of capabilities as a tenant sees them, at one revision.
+select 1;

@@ -1,0 +1,2 @@
+-- Supply-chain evidence of connector versions, and the gate that asks for it.
+select 1;

@@ -1,0 +1,2 @@
+-- What operators do with routes: moving a pinned action, seeing who holds what.
+select 1;
