@@ -1,2 +1,32 @@
--- Instances change their configuration by newer revisions only.
-select 1;
+-- Instances change their configuration by newer revisions only, and a publication keeps routing
+-- waiting for its last step alone.
+
+alter table waybill.instances
+  -- What is not secret, as its hosts understand it; null: nothing.
+  add column config jsonb check (config is null or jsonb_typeof(config) = 'object'),
+  -- Where the account's secret is kept: a reference, never the value.
+  add column secret_ref text check (length(secret_ref) between 1 and 1000),
+  -- Which revision of version, grants, status, config and secret_ref this is.
+  add column config_revision bigint not null default 1 check (config_revision >= 1);
+
+-- Takes one of the two locks of a publication until the end of the transaction; false: it was not to
+-- be had in time, and the transaction goes on. 'publisher' keeps publishers apart and nobody else
+-- takes it. 'publication' is shared by all who route: whoever comes later queues behind the one that
+-- waits for it, so that wait is short.
+create function waybill.take_publication_lock(p_lock text, p_wait_ms integer) returns boolean
+  language plpgsql as $$
+declare
+  v_usual text := current_setting('lock_timeout');
+begin
+  perform set_config('lock_timeout', p_wait_ms::text, true);
+  perform pg_advisory_xact_lock(hashtextextended('waybill.' || p_lock, 0));
+  perform set_config('lock_timeout', v_usual, true);
+  return true;
+exception
+  when lock_not_available then
+    return false;
+end
+$$;
+
+revoke execute on function waybill.take_publication_lock(text, integer) from public;
+grant execute on function waybill.take_publication_lock(text, integer) to waybill_control;

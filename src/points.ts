@@ -20,6 +20,7 @@ export type PointName =
   | 'attempt.closed'
   | 'replay.begun'
   | 'replay.decided'
+  | 'publication.written'
   // Of an action: in the worker, from the reservation to its result, and in the API at its start.
   | 'action.stored'
   | 'action.started'

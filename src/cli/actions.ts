@@ -1,14 +1,15 @@
-/** `waybill actions`: starting, finding, showing and cancelling actions. */
+/** `waybill actions`: starting, finding, showing, cancelling and moving actions. */
 import type { Command } from 'commander';
 import { addCancel } from './actions/cancel';
 import { addList } from './actions/list';
+import { addRepin } from './actions/repin';
 import { addShow } from './actions/show';
 import { addStart } from './actions/start';
 
 export function addActions(program: Command): void {
   const actions = program
     .command('actions')
-    .description('Start, find, show and cancel actions.')
+    .description('Start, find, show, cancel and move actions.')
     .helpCommand(false)
     .addHelpText(
       'after',
@@ -20,4 +21,5 @@ export function addActions(program: Command): void {
   addList(actions);
   addShow(actions);
   addCancel(actions);
+  addRepin(actions);
 }

@@ -1,6 +1,6 @@
 /** `waybill apply`: publishes a fleet file as one revision of the catalog. */
 import type { Command } from 'commander';
-import type { ApplyOptions } from './support/apply-fleet';
+import type { FleetFileOptions } from './support/fleet-files';
 
 export function addApply(program: Command): void {
   program
@@ -14,7 +14,7 @@ export function addApply(program: Command): void {
         'neither is needed.\n' +
         '\nExample:\n  $ waybill apply -f examples/fleet.yaml\n',
     )
-    .action(async (options: ApplyOptions) => {
+    .action(async (options: FleetFileOptions) => {
       const { applyFleet } = await import('./support/apply-fleet.js');
       await applyFleet(options);
     });

@@ -1,8 +1,9 @@
 /** `waybill host`: the reference connector host as a process. */
 import { Option, type Command } from 'commander';
 import { WaybillError } from '../domain/errors';
+import { didOfKey } from '../hosts/protocol/did-key';
 import { parseConfig, type Config } from '../schemas/config';
-import { makeKey } from './host/keys';
+import { makeKey } from './support/keys';
 import { hostSettings, type HostSettings } from './host/settings';
 import { hostLog } from './host/log';
 import { runUntilAsked } from './support/long-running';
@@ -61,7 +62,7 @@ export function addHost(program: Command): void {
 async function serve(options: Readonly<Record<string, string>>): Promise<void> {
   const { newKey, ...given } = options;
   if (newKey !== undefined) {
-    process.stdout.write(`${await makeKey(newKey)}\n`);
+    process.stdout.write(`${didOfKey((await makeKey(newKey, '--new-key')).x)}\n`);
     return;
   }
   const config = parseConfig(process.env);

@@ -6,13 +6,19 @@ import { z } from 'zod';
 import { addActions } from './actions';
 import { addApi } from './api';
 import { addApply } from './apply';
+import { addCapabilities } from './capabilities';
 import { addDeliveries } from './deliveries';
 import { addDemoProvider } from './demo-provider';
 import { addDemoReceiver } from './demo-receiver';
+import { addDiff } from './diff';
+import { addEvidence } from './evidence';
 import { addHost } from './host';
 import { addFleet } from './fleet';
 import { addMigrate } from './migrate';
+import { addPlans } from './plans';
+import { addQuotas } from './quotas';
 import { addReceipt } from './receipt';
+import { addRecover } from './recover';
 import { addRoutes } from './routes';
 import { failureLine } from './support/failures';
 import { addUp } from './up';
@@ -22,15 +28,16 @@ const USAGE_EXIT = 2;
 const FAILURE_EXIT = 1;
 
 /**
- * Runs one command line; answers its exit code: 0 done, 1 failed, 2 called in a wrong way. A failure
- * is one line on standard error, with its code where it has one.
+ * Runs one command line; answers its exit code: 0 done, 1 failed, 2 called in a wrong way, or what
+ * the command itself says (`waybill diff`). A failure is one line on standard error, with its code
+ * where it has one.
  */
 export async function run(args: readonly string[]): Promise<number> {
   const program = buildProgram();
   try {
     if (args.length === 0) program.outputHelp();
     else await program.parseAsync(args, { from: 'user' });
-    return 0;
+    return ownExit() ?? 0;
   } catch (error) {
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return 0;
@@ -41,8 +48,13 @@ export async function run(args: readonly string[]): Promise<number> {
     if (process.env['WAYBILL_LOG_LEVEL'] === 'debug' && error instanceof Error) {
       process.stderr.write(`${error.stack ?? ''}\n`);
     }
-    return FAILURE_EXIT;
+    return ownExit() ?? FAILURE_EXIT;
   }
+}
+
+/** What a command whose exit code is an answer has set. */
+function ownExit(): number | null {
+  return typeof process.exitCode === 'number' ? process.exitCode : null;
 }
 
 function buildProgram(): Command {
@@ -60,10 +72,16 @@ function buildProgram(): Command {
   addHost(program);
   addMigrate(program);
   addApply(program);
+  addDiff(program);
   addDeliveries(program);
   addReceipt(program);
+  addEvidence(program);
   addActions(program);
+  addCapabilities(program);
+  addPlans(program);
   addRoutes(program);
+  addRecover(program);
+  addQuotas(program);
   addFleet(program);
   addDemoReceiver(program);
   addDemoProvider(program);

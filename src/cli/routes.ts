@@ -1,5 +1,7 @@
 /** `waybill routes`: where actions went. */
 import type { Command } from 'commander';
+import { addAudit } from './routes/audit';
+import { addAttempts } from './routes/attempts';
 import { addList } from './routes/list';
 import { addShow } from './routes/show';
 
@@ -14,4 +16,6 @@ export function addRoutes(program: Command): void {
     );
   addList(routes);
   addShow(routes);
+  addAttempts(routes);
+  addAudit(routes);
 }

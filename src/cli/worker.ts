@@ -9,10 +9,10 @@ import { namingDatabase } from './support/storage';
 export function addWorker(program: Command): void {
   program
     .command('worker')
-    .description('Carry out actions and dispatch deliveries until SIGTERM or Ctrl-C.')
+    .description('Carry out actions, dispatch deliveries and keep house until SIGTERM or Ctrl-C.')
     .option(
       '--queues <names>',
-      'which task queues to serve, separated by commas: actions, deliveries',
+      'which task queues to serve, separated by commas: actions, deliveries, operations',
       parseQueues,
       [...QUEUES],
     )
@@ -30,7 +30,7 @@ function parseQueues(text: string): Queue[] {
   const names = text.split(',').map((name) => name.trim());
   const queues = QUEUES.filter((queue) => names.includes(queue));
   if (queues.length !== new Set(names).size) {
-    throw new InvalidArgumentError(`It takes ${QUEUES.join(' and ')}.`);
+    throw new InvalidArgumentError(`It takes ${QUEUES.join(', ')}.`);
   }
   return queues;
 }

@@ -51,13 +51,21 @@ export const actionListStatements = {
   },
   show: {
     name: 'action_show',
-    text: `select ${row},
+    text: `select ${row}, null as "removedAt",
       (select ${routeJson} from waybill.routes r
         where r.tenant_id = a.tenant_id and r.action_id = a.action_id) as route,
       ${attemptHistory('a')} as attempts,
       (select f.content from waybill.artifacts f
         where f.tenant_id = a.tenant_id and f.sha256 = a.result_sha256) as "resultContent"
       from waybill.actions a where a.tenant_id = $1 and a.action_id = $2`,
+  },
+  // What is left of an action that is over, in the words of one that is there.
+  showTombstone: {
+    name: 'action_show_tombstone',
+    text: `select ${row}, ${utc('b.buried_at')} as "removedAt", null as route, '[]'::jsonb as attempts,
+        null as "resultContent"
+      from waybill.action_tombstones b cross join lateral waybill.buried_action(b) a
+      where b.tenant_id = $1 and b.action_id = $2`,
   },
 } as const satisfies Record<string, Statement>;
 
@@ -81,11 +89,13 @@ export async function listActions(db: Database, request: ActionListRequest): Pro
   return rows.map((found) => ActionRow.parse(found));
 }
 
-/** One action with its result, route and attempts; null when the tenant has none such. */
+/** One action with its result, route and attempts, or what is left of it; null where there is neither. */
 export async function showAction(db: Database, ref: ActionRef): Promise<ActionDetailRow | null> {
-  const [found] = await readAsTenant(db, ref.tenantId, (run) =>
-    run(actionListStatements.show, [ref.tenantId, ref.actionId]),
-  );
+  const key = [ref.tenantId, ref.actionId];
+  const [found] = await readAsTenant(db, ref.tenantId, async (run) => {
+    const whole = await run(actionListStatements.show, key);
+    return whole.length > 0 ? whole : await run(actionListStatements.showTombstone, key);
+  });
   return found === undefined ? null : ActionDetailRow.parse(withResult(found));
 }
 

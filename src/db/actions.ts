@@ -31,6 +31,7 @@ export function actionLedger(db: Database): ActionLedger {
 
 async function startAction(db: Database, start: ActionStart): Promise<StartAnswer> {
   const { affinityKey, requestedBy, deadlineMs, retryBudget, attendAfterMs, deliveryId } = start;
+  const { ifCatalogRevision } = start;
   const rows = await db.query(actionStatements.start, [
     start.tenantId,
     start.actionId,
@@ -38,6 +39,7 @@ async function startAction(db: Database, start: ActionStart): Promise<StartAnswe
     start.request,
     JSON.stringify({
       ...{ affinityKey, requestedBy, deadlineMs, retryBudget, attendAfterMs, deliveryId },
+      ifCatalogRevision,
     }),
   ]);
   return StartAnswerRow.parse(onlyRow(rows)['answer']);

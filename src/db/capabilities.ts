@@ -1,6 +1,7 @@
 /** Capabilities in Postgres, as a tenant sees them. */
 import type { CapabilityCatalog } from '../domain/registry-ports';
 import { CapabilityRow } from '../schemas/replica-rows';
+import { catalogRevision, pageOfCapabilities, planContracts } from './capability-lists';
 import type { Database, Statement } from './database';
 import { onlyRow } from './database';
 
@@ -15,5 +16,8 @@ export function capabilityCatalog(db: Database): CapabilityCatalog {
       const rows = await db.query(capabilityStatements.find, [tenant, capability]);
       return CapabilityRow.nullable().parse(onlyRow(rows)['capability']);
     },
+    page: (request) => pageOfCapabilities(db, request),
+    contracts: (tenant, capabilityIds) => planContracts(db, tenant, capabilityIds),
+    revision: () => catalogRevision(db),
   };
 }

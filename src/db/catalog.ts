@@ -12,26 +12,43 @@ import {
 import type { Run, Statement } from './database';
 import { onlyRow } from './database';
 
+/** By name, and those of instances that are about to be revoked. */
+const SUBSCRIPTIONS = `
+  select s.tenant_id as tenant, s.subscription_id as id, s.instance_id as instance,
+      s.target_id as target, s.event_types as "eventTypes", s.retry_profile as retry, s.state,
+      s.pause_reason as "pauseReason",
+      case when g.ingress_ref is not null then jsonb_build_object('ref', g.ingress_ref,
+        'bodyLimitBytes', g.body_limit_bytes, 'secrets', g.secrets) end as ingress
+    from waybill.subscriptions s left join waybill.ingresses g using (tenant_id, subscription_id)
+    where (s.tenant_id, s.subscription_id) in (select * from unnest($1::text[], $2::text[]))
+      or (s.tenant_id, s.instance_id) in (select * from unnest($3::text[], $4::text[]))
+    order by s.tenant_id, s.subscription_id`;
+
 export const catalogStatements = {
   head: {
     name: 'catalog_head',
-    text: `select r.revision, jsonb_build_object(
+    text: `select r.revision, (extract(epoch from clock_timestamp()) * 1000)::bigint as "nowMs",
+        jsonb_build_object(
         'replayWindowMinutes', s.replay_window_minutes, 'defaultRetry', s.default_retry,
         'rejectedBytesMinutes', s.rejected_bytes_minutes, 'circuitUnknowns', s.circuit_unknowns,
         'circuitOpenMs', s.circuit_open_ms, 'circuitProbes', s.circuit_probes,
-        'replicaLeaseMs', s.replica_lease_ms, 'replicaHysteresis', s.replica_hysteresis) as settings
+        'replicaLeaseMs', s.replica_lease_ms, 'replicaHysteresis', s.replica_hysteresis,
+        'actionRetentionDays', s.action_retention_days,
+        'tombstoneRetentionDays', s.tombstone_retention_days,
+        'requiredEvidence', s.required_evidence, 'trustedSigners', s.trusted_signers) as settings
       from waybill.catalog_revision r cross join waybill.settings s`,
   },
   connectors: {
     name: 'catalog_connectors',
-    text: `select connector_id as id, name, provider, owner_tenant_id as tenant
+    text: `select connector_id as id, name, provider, owner_tenant_id as tenant, enabled
       from waybill.connectors where connector_id = any ($1::text[])`,
   },
   versions: {
     name: 'catalog_versions',
     text: `select v.connector_id as connector, v.version, v.status,
         v.webhook_scheme as "webhookScheme", v.retry_profile as retry,
-        v.manifest_digest as "manifestDigest", v.rate_limit as "rateLimit",
+        v.artifact_digest as "artifactDigest",
+        v.manifest_digest as "manifestDigest", v.profiles, v.rate_limit as "rateLimit",
         array(select o.capability_id from waybill.version_capabilities o
           where o.connector_id = v.connector_id and o.version = v.version
           order by o.capability_id collate "C") as capabilities
@@ -41,7 +58,8 @@ export const catalogStatements = {
   instances: {
     name: 'catalog_instances',
     text: `select i.tenant_id as tenant, i.instance_id as id, i.connector_id as connector, i.version,
-        i.grants, i.status,
+        i.grants, i.status, i.config, i.secret_ref as "secretRef",
+        i.config_revision as "configRevision",
         coalesce((select jsonb_object_agg(k.credential_revision, k.status)
           from waybill.credential_revisions k where k.tenant_id = i.tenant_id
           and k.instance_id = i.instance_id), '{}') as credentials,
@@ -61,20 +79,11 @@ export const catalogStatements = {
       from waybill.targets
       where (tenant_id, target_id) in (select * from unnest($1::text[], $2::text[]))`,
   },
-  // By name, and those of instances that are about to be revoked.
-  subscriptions: {
-    name: 'catalog_subscriptions',
-    text: `select s.tenant_id as tenant, s.subscription_id as id, s.instance_id as instance,
-        s.target_id as target, s.event_types as "eventTypes", s.retry_profile as retry, s.state,
-        s.pause_reason as "pauseReason",
-        case when g.ingress_ref is not null then jsonb_build_object('ref', g.ingress_ref,
-          'bodyLimitBytes', g.body_limit_bytes, 'secrets', g.secrets) end as ingress
-      from waybill.subscriptions s left join waybill.ingresses g using (tenant_id, subscription_id)
-      where (s.tenant_id, s.subscription_id) in (select * from unnest($1::text[], $2::text[]))
-        or (s.tenant_id, s.instance_id) in (select * from unnest($3::text[], $4::text[]))
-      order by s.tenant_id, s.subscription_id
-      -- A target that is gone pauses its subscription at any time: not between this and the write.
-      for update of s`,
+  subscriptions: { name: 'catalog_subscriptions', text: SUBSCRIPTIONS },
+  // A target that is gone pauses its subscription at any time: not between this and the write.
+  lockedSubscriptions: {
+    name: 'catalog_locked_subscriptions',
+    text: `${SUBSCRIPTIONS} for update of s`,
   },
   ingressOwners: {
     name: 'catalog_ingress_owners',
@@ -118,10 +127,19 @@ export async function readSubscriptions(
   keys: readonly TenantKey[],
   instances: readonly TenantKey[],
 ): Promise<SubscriptionRow[]> {
-  const rows = await run(catalogStatements.subscriptions, [
-    ...columns(keys),
-    ...columns(instances),
-  ]);
+  const values = [...columns(keys), ...columns(instances)];
+  const rows = await run(catalogStatements.subscriptions, values);
+  return rows.map((row) => SubscriptionRow.parse(row));
+}
+
+/** The same, and nobody else changes them until the end of the transaction. */
+export async function lockSubscriptions(
+  run: Run,
+  keys: readonly TenantKey[],
+  instances: readonly TenantKey[],
+): Promise<SubscriptionRow[]> {
+  const values = [...columns(keys), ...columns(instances)];
+  const rows = await run(catalogStatements.lockedSubscriptions, values);
   return rows.map((row) => SubscriptionRow.parse(row));
 }
 

@@ -83,6 +83,18 @@ export class Database {
    * start after a conflict, so it must have no effect outside the transaction.
    */
   async transaction<Result>(work: (run: Run) => Promise<Result>): Promise<Result> {
+    return this.#inTransaction('begin', work);
+  }
+
+  /** Several reads of one instant: all of them see the database as it was at the first one. */
+  async snapshot<Result>(work: (run: Run) => Promise<Result>): Promise<Result> {
+    return this.#inTransaction('begin isolation level repeatable read, read only', work);
+  }
+
+  async #inTransaction<Result>(
+    begin: string,
+    work: (run: Run) => Promise<Result>,
+  ): Promise<Result> {
     return this.#withRetry(async () => {
       const client = await this.#pool.connect();
       let broken: Error | undefined;
@@ -93,7 +105,7 @@ export class Database {
       };
       client.on('error', onError);
       try {
-        await client.query('begin');
+        await client.query(begin);
         const result = await work(
           async (statement, values) => (await this.#run(client, statement, values)).rows as Row[],
         );

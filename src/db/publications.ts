@@ -1,12 +1,12 @@
 /**
- * Writing a publication: the exclusive lock, one statement a kind of row, the new revision, audit and
- * events. All of it in the transaction of the caller.
+ * Writing a publication: its locks, one statement a kind of row, the new revision, audit and events.
+ * All of it in the transaction of the caller (docs/architecture, "Publishing").
  */
-import { WaybillError } from '../domain/errors';
 import type { EventName } from '../domain/events';
 import { EVENT_TOPICS } from '../domain/events';
 import type {
   ConnectorRow,
+  EvidenceRow,
   IngressRow,
   InstanceRow,
   SettingsRow,
@@ -18,55 +18,57 @@ import type {
 } from '../schemas/catalog-rows';
 import type { Run, Statement } from './database';
 import { onlyRow } from './database';
+import { projectEvidence, writeEvidence } from './evidence';
 import type { RoutingRows } from './routing-publications';
-import { writeAll, writeRouting } from './routing-publications';
-import { isLockTimeout } from './sqlstates';
+import { writeAll, writeReplicas, writeRouting } from './routing-publications';
 
 export const publicationStatements = {
-  lockTimeout: {
-    name: 'publication_lock_timeout',
-    text: `select set_config('lock_timeout', $1, true)`,
-  },
-  usualLockTimeout: {
-    name: 'publication_usual_lock_timeout',
-    text: `select set_config(name, reset_val, true) from pg_settings where name = 'lock_timeout'`,
-  },
   lock: {
     name: 'publication_lock',
-    text: `select pg_advisory_xact_lock(hashtextextended('waybill.publication', 0))`,
+    text: `select waybill.take_publication_lock($1, $2) as taken`,
   },
   settings: {
     name: 'publication_settings',
     text: `update waybill.settings set replay_window_minutes = $1, default_retry = $2,
       rejected_bytes_minutes = $3, circuit_unknowns = $4, circuit_open_ms = $5,
-      circuit_probes = $6, replica_lease_ms = $7, replica_hysteresis = $8`,
+      circuit_probes = $6, replica_lease_ms = $7, replica_hysteresis = $8,
+      action_retention_days = $9, tombstone_retention_days = $10, required_evidence = $11,
+      trusted_signers = $12`,
   },
+  // Of a connector that is there only whether it is enabled can change.
   connectors: {
     name: 'publication_connectors',
-    text: `insert into waybill.connectors (connector_id, owner_tenant_id, name, provider)
-      select id, tenant, name, provider
-        from jsonb_to_recordset($1) as r(id text, tenant text, name text, provider text)`,
+    text: `insert into waybill.connectors (connector_id, owner_tenant_id, name, provider, enabled)
+      select id, tenant, name, provider, enabled
+        from jsonb_to_recordset($1) as r(id text, tenant text, name text, provider text,
+          enabled boolean)
+      on conflict (connector_id) do update set enabled = excluded.enabled`,
   },
   // Of a version that is there only the status can change.
   versions: {
     name: 'publication_versions',
     text: `insert into waybill.connector_versions
         (connector_id, version, status, webhook_scheme, retry_profile, content_digest,
-          manifest_digest, rate_limit)
-      select connector, version, status, "webhookScheme", retry, digest, "manifestDigest", "rateLimit"
+          artifact_digest, manifest_digest, profiles, rate_limit)
+      select connector, version, status, "webhookScheme", retry, digest, "artifactDigest",
+          "manifestDigest", profiles, "rateLimit"
         from jsonb_to_recordset($1) as r(connector text, version text, status text,
-          "webhookScheme" jsonb, retry jsonb, digest text, "manifestDigest" text, "rateLimit" jsonb)
+          "webhookScheme" jsonb, retry jsonb, digest text, "artifactDigest" text,
+          "manifestDigest" text, profiles text[], "rateLimit" jsonb)
       on conflict (connector_id, version) do update set status = excluded.status`,
   },
   instances: {
     name: 'publication_instances',
     text: `insert into waybill.instances
-        (tenant_id, instance_id, connector_id, version, status, grants)
-      select tenant, id, connector, version, status, grants
+        (tenant_id, instance_id, connector_id, version, status, grants, config, secret_ref,
+          config_revision)
+      select tenant, id, connector, version, status, grants, config, "secretRef", "configRevision"
         from jsonb_to_recordset($1) as r(tenant text, id text, connector text, version text,
-          status text, grants text[])
+          status text, grants text[], config jsonb, "secretRef" text, "configRevision" bigint)
       on conflict (tenant_id, instance_id) do update
-        set version = excluded.version, status = excluded.status, grants = excluded.grants`,
+        set version = excluded.version, status = excluded.status, grants = excluded.grants,
+            config = excluded.config, secret_ref = excluded.secret_ref,
+            config_revision = excluded.config_revision`,
   },
   targets: {
     name: 'publication_targets',
@@ -152,9 +154,10 @@ export interface PublicationEvent<Key> {
 /** The rows that differ from what is there, and what is told of them. */
 export interface PublicationRows extends RoutingRows {
   readonly settings: SettingsRow | null;
-  /** New ones only. */
   readonly connectors: readonly ConnectorRow[];
   readonly versions: readonly (VersionRow & { readonly digest: string })[];
+  /** New ones only. */
+  readonly evidence: readonly EvidenceRow[];
   readonly instances: readonly InstanceRow[];
   readonly targets: readonly TargetRow[];
   readonly subscriptions: readonly SubscriptionRow[];
@@ -169,53 +172,79 @@ export interface AuditedPublication {
 }
 
 /**
- * Takes the exclusive publication lock until the end of the transaction.
- * @throws WaybillError `publication_busy` when others hold it for longer than `timeoutMs`; the
- * transaction is over then
+ * Keeps other publishers away until the end of the transaction; nobody else waits for this lock.
+ * @returns false when one of them did not end within `waitMs`
  */
-export async function lockPublication(run: Run, timeoutMs: number): Promise<void> {
-  await run(publicationStatements.lockTimeout, [String(timeoutMs)]);
-  try {
-    await run(publicationStatements.lock, []);
-  } catch (error) {
-    if (!isLockTimeout(error)) throw error;
-    throw new WaybillError('publication_busy', '', { cause: error });
-  }
-  await run(publicationStatements.usualLockTimeout, []);
+export async function lockPublisher(run: Run, waitMs: number): Promise<boolean> {
+  return lock(run, 'publisher', waitMs);
 }
 
-/** Writes the rows as the next revision, which it returns. The caller holds the lock. */
-export async function writePublication(
+/**
+ * Waits for everybody who routes by the present revision, and keeps whoever comes later waiting until
+ * the end of the transaction.
+ * @returns false when they did not end within `waitMs`; the transaction goes on
+ */
+export async function lockPublication(run: Run, waitMs: number): Promise<boolean> {
+  return lock(run, 'publication', waitMs);
+}
+
+/**
+ * Writes the rows that nobody but a publisher locks. The caller keeps other publishers away; readers
+ * see nothing of it before the transaction ends.
+ */
+export async function writeDefinitions(run: Run, rows: PublicationRows): Promise<void> {
+  const statements = publicationStatements;
+  if (rows.settings !== null) await writeSettings(run, rows.settings);
+  await writeAll(run, statements.connectors, rows.connectors);
+  await writeAll(run, statements.versions, rows.versions);
+  await writeEvidence(run, rows.evidence);
+  await settleEvidence(run, rows);
+  await writeAll(run, statements.instances, rows.instances);
+  await writeRouting(run, rows);
+  await writeAll(run, statements.targets, rows.targets);
+}
+
+/**
+ * Writes the rows that hosts, dispatching and routing change, too, and ends the publication as the
+ * next revision, which it returns. The caller holds the publication lock.
+ */
+export async function finishPublication(
   run: Run,
   rows: PublicationRows,
   audited: AuditedPublication,
 ): Promise<number> {
-  await writeRows(run, rows);
-  const revision = Number(onlyRow(await run(publicationStatements.revision, []))['revision']);
-  await writeEvents(run, rows);
-  await run(publicationStatements.audit, [audited.actor, revision, JSON.stringify(audited.detail)]);
-  return revision;
-}
-
-async function writeRows(run: Run, rows: PublicationRows): Promise<void> {
   const statements = publicationStatements;
-  if (rows.settings !== null) {
-    const { replayWindowMinutes, defaultRetry, rejectedBytesMinutes, ...routing } = rows.settings;
-    const { circuitUnknowns, circuitOpenMs, circuitProbes } = routing;
-    await run(statements.settings, [
-      ...[replayWindowMinutes, JSON.stringify(defaultRetry), rejectedBytesMinutes],
-      ...[circuitUnknowns, circuitOpenMs, circuitProbes],
-      ...[routing.replicaLeaseMs, routing.replicaHysteresis],
-    ]);
-  }
-  await writeAll(run, statements.connectors, rows.connectors);
-  await writeAll(run, statements.versions, rows.versions);
-  await writeAll(run, statements.instances, rows.instances);
-  await writeRouting(run, rows);
-  await writeAll(run, statements.targets, rows.targets);
+  await writeReplicas(run, rows.replicas);
   await writeAll(run, statements.subscriptions, rows.subscriptions);
   await writeAll(run, statements.releaseIngresses, rows.ingresses);
   await writeAll(run, statements.ingresses, rows.ingresses);
+  const revision = Number(onlyRow(await run(statements.revision, []))['revision']);
+  await writeEvents(run, rows);
+  await run(statements.audit, [audited.actor, revision, JSON.stringify(audited.detail)]);
+  return revision;
+}
+
+async function lock(run: Run, name: 'publisher' | 'publication', waitMs: number): Promise<boolean> {
+  return onlyRow(await run(publicationStatements.lock, [name, waitMs]))['taken'] === true;
+}
+
+async function writeSettings(run: Run, settings: SettingsRow): Promise<void> {
+  const { replayWindowMinutes, defaultRetry, rejectedBytesMinutes, ...routing } = settings;
+  const { circuitUnknowns, circuitOpenMs, circuitProbes, trustedSigners } = routing;
+  await run(publicationStatements.settings, [
+    ...[replayWindowMinutes, JSON.stringify(defaultRetry), rejectedBytesMinutes],
+    ...[circuitUnknowns, circuitOpenMs, circuitProbes],
+    ...[routing.replicaLeaseMs, routing.replicaHysteresis],
+    ...[routing.actionRetentionDays, routing.tombstoneRetentionDays],
+    ...[routing.requiredEvidence, trustedSigners && JSON.stringify(trustedSigners)],
+  ]);
+}
+
+/** Another policy concerns every version; else only those that are new or spoken of. */
+async function settleEvidence(run: Run, rows: PublicationRows): Promise<void> {
+  const touched = [...rows.versions, ...rows.evidence];
+  if (rows.settings !== null) await projectEvidence(run, null);
+  else if (touched.length > 0) await projectEvidence(run, touched);
 }
 
 async function writeEvents(run: Run, rows: PublicationRows): Promise<void> {

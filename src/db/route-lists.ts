@@ -42,6 +42,8 @@ const ROUTE: readonly (readonly [string, string])[] = [
   ['quotaPolicyId', 'r.quota_policy_id'],
   ['assignedAt', utc('r.assigned_at')],
   ['fence', 'r.fence'],
+  ['generation', 'r.generation'],
+  ['retiredAt', utc('r.retired_at')],
 ];
 
 /** SQL for a route `r` as JSON. */
@@ -62,7 +64,7 @@ export const routeListStatements = {
   },
   show: {
     name: 'route_show',
-    text: `select ${summaryColumns()}, ${attemptHistory('r')} as attempts
+    text: `select ${summaryColumns()}, ${attemptHistory('r')} as attempts, ${retiredRoutes('r')} as retired
       from waybill.routes r where r.tenant_id = $1 and r.action_id = $2`,
   },
 } as const satisfies Record<string, Statement>;
@@ -101,6 +103,19 @@ export function attemptHistory(of: string): string {
       t.late_evidence as "lateEvidence"`,
     source: `waybill.route_attempts t
       where t.tenant_id = ${of}.tenant_id and t.action_id = ${of}.action_id`,
+  });
+}
+
+/** SQL for the routes that operators took back from the action that row `of` names, as a JSON array. */
+function retiredRoutes(of: string): string {
+  const kept = (['instanceId', 'version', 'replicaId', 'assignedAt'] as const)
+    .map((name) => `k.route->>'${name}' as "${name}"`)
+    .join(', ');
+  return newest('generation', 'k.generation', {
+    columns: `k.generation, ${kept}, k.fence, ${utc('k.retired_at')} as "retiredAt",
+      k.retired_by as "retiredBy", k.reason, k.proof`,
+    source: `waybill.retired_routes k
+      where k.tenant_id = ${of}.tenant_id and k.action_id = ${of}.action_id`,
   });
 }
 

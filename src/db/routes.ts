@@ -88,8 +88,8 @@ async function reserveRoute(
 }
 
 async function settleRoute(db: Database, request: SettleRequest): Promise<SettleAnswer> {
-  const { settlement, unknownCause, evidence } = request;
-  const settle = JSON.stringify({ settlement, unknownCause, evidence });
+  const { settlement, unknownCause, evidence, retryAfterMs = null } = request;
+  const settle = JSON.stringify({ settlement, unknownCause, evidence, retryAfterMs });
   const rows = await db.query(routeStatements.settle, [...keyOf(request), settle]);
   return SettleAnswerRow.parse(onlyRow(rows)['answer']);
 }

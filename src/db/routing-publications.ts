@@ -94,7 +94,7 @@ export interface RoutingRows {
   readonly replicas: readonly ReplicaRow[];
 }
 
-/** After the versions and instances themselves, which these rows refer to. */
+/** All but the replicas; after the versions and instances themselves, which these rows refer to. */
 export async function writeRouting(run: Run, rows: RoutingRows): Promise<void> {
   const statements = routingPublicationStatements;
   await writeAll(run, statements.capabilities, rows.capabilities);
@@ -102,7 +102,11 @@ export async function writeRouting(run: Run, rows: RoutingRows): Promise<void> {
   await writeAll(run, statements.quotaPolicies, rows.quotaPolicies);
   await writeAll(run, statements.credentials, rows.instances);
   await writeAll(run, statements.bindings, rows.bindings);
-  await writeAll(run, statements.replicas, rows.replicas);
+}
+
+/** Rows that routing and hosts lock all the time: the last ones, and held for the shortest time. */
+export async function writeReplicas(run: Run, replicas: RoutingRows['replicas']): Promise<void> {
+  await writeAll(run, routingPublicationStatements.replicas, replicas);
 }
 
 /** One statement for all of them; none without rows. */

@@ -37,11 +37,6 @@ export function isPermissionDenied(error: unknown): boolean {
   return codeOf(error) === '42501';
 }
 
-/** A lock was not to be had within the lock time-out. */
-export function isLockTimeout(error: unknown): boolean {
-  return codeOf(error) === '55P03';
-}
-
 /** The statement failed for want of a server: nothing is known to be wrong with the request. */
 export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error);

@@ -4,8 +4,11 @@ import { backoffMs } from './retry';
 /** Before a reservation is asked for again: what the registry says, growing with each refusal. */
 export function reserveDelayMs(retryInMs: number, refusals: number, random: number): number {
   const grown = Math.max(retryInMs, backoffMs(refusals + 1, 200, 30_000));
-  return Math.round(grown * (1 + random / 4));
+  return Math.round(grown + random * Math.min(grown / 4, LONGEST_JITTER_MS));
 }
+
+/** Spreads those that wait for one moment, without waiting much longer than it takes. */
+const LONGEST_JITTER_MS = 10_000;
 
 /** Before an action of which nothing began is sent again. */
 export function resendDelayMs(attemptNo: number, random: number): number {

@@ -14,13 +14,16 @@ export interface ActionOrder extends ActionRef {
   readonly deadlineMs: number;
   readonly retryBudget: number;
   readonly requestedBy: string;
+  /** Start it only while the catalog is at this revision, at which its plan was verified; absent: any. */
+  readonly ifCatalogRevision?: number | null;
 }
 
 export interface ActionService {
   /**
    * Starts the action, or meets the one of that id. `conflict`: the id belongs to another capability or
    * another request; nothing was changed.
-   * @throws WaybillError `capability_unavailable`, `action_request_invalid` (with the field)
+   * @throws WaybillError `capability_unavailable`, `action_request_invalid` (with the field),
+   *   `stale_plan`
    */
   start(order: ActionOrder): Promise<{
     readonly kind: 'started' | 'existing' | 'conflict';

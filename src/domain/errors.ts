@@ -35,6 +35,11 @@ export const errorCatalogue = {
   scope_missing: entry(403, false, 'The token lacks the scope that this call needs.'),
   invalid_request: entry(400, false, 'A field of the request is missing or wrong.'),
   invalid_cursor: entry(400, false, 'The cursor is not one of this list; start at the first page.'),
+  stale_cursor: entry(
+    409,
+    false,
+    'The catalog has changed since the page before; start at the first page.',
+  ),
   not_found: entry(404, false, 'There is nothing of that name or id here.'),
   method_not_allowed: entry(405, false, 'This path does not answer that method.'),
   delivery_not_failed: entry(409, false, 'Only a failed delivery can be replayed.'),
@@ -45,7 +50,13 @@ export const errorCatalogue = {
     'A capability of the class external needs an approval, which this version cannot ask for.',
   ),
   action_request_invalid: entry(422, false, 'The request is not one that the capability accepts.'),
+  repin_refused: entry(409, false, 'The action cannot be moved to another host now.'),
   action_conflict: entry(409, false, 'The action id belongs to another capability or request.'),
+  stale_plan: entry(
+    409,
+    false,
+    'The catalog has changed since the plan was verified; nothing was started.',
+  ),
   not_ready: entry(503, true, 'The process cannot do its work now; `checks` says why.'),
   internal: entry(500, true, 'Something went wrong inside Waybill; see its log.'),
 
@@ -69,7 +80,27 @@ export const errorCatalogue = {
     false,
     'A replica keeps all but its capacity; provision another one under another id.',
   ),
-  revision_not_newer: entry(409, false, 'A binding changes only with a higher policyRevision.'),
+  version_revoked: entry(409, false, 'A revoked version stays revoked; publish a new one.'),
+  revision_not_newer: entry(
+    409,
+    false,
+    'A binding changes only with a higher policyRevision, an instance with a higher configRevision.',
+  ),
+  evidence_immutable: entry(
+    409,
+    false,
+    'A statement of evidence never changes; publish another one under another id.',
+  ),
+  evidence_refused: entry(
+    422,
+    false,
+    'A statement of evidence cannot count: its signature, its signer, its time or what it binds.',
+  ),
+  evidence_missing: entry(
+    409,
+    false,
+    'A version becomes active only with the evidence that this deployment requires.',
+  ),
   publication_busy: entry(503, true, 'Another publication is under way; try again.'),
 
   // Starting

@@ -96,6 +96,8 @@ export const HOST_REFUSALS = [
   'request_invalid',
   /** The action is known with another capability or another body. */
   'request_conflict',
+  /** The provider has told the host to wait: the action has to be sent again later. */
+  'rate_limited',
 ] as const;
 export type HostRefusal = (typeof HOST_REFUSALS)[number];
 
@@ -106,6 +108,8 @@ export interface RefusedAnswer {
   readonly started: boolean;
   /** The highest fence stored for the action, where the token could be believed. */
   readonly highest_fence: number | null;
+  /** Of `rate_limited`: how long the provider wants to be left alone, in milliseconds. */
+  readonly retry_after_ms?: number | undefined;
 }
 
 export type HostVerdict = HostOutcome | RefusedAnswer;

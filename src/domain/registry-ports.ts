@@ -3,7 +3,9 @@
  * in memory (`src/memory`), under one conformance suite.
  */
 import type { ActionState } from './action-states';
+import type { ActionRef } from './action-service';
 import type { TenantId } from './ids';
+import type { BeginRepin, ConcludeRepin, RepinWish } from './repin';
 import type {
   ActionResult,
   ExtendAnswer,
@@ -32,7 +34,58 @@ export interface CapabilityContract {
 export interface CapabilityCatalog {
   /** The contract, if the tenant can see it; null otherwise, never a reason why. */
   find(tenantId: TenantId, capabilityId: string): Promise<CapabilityContract | null>;
+  /**
+   * One page of definitions by capability id, all at one revision. It may hold fewer than `limit`, even
+   * none, and go on: it looks at a bounded number of ids, and its size is bounded, too.
+   */
+  page(request: CapabilityPageRequest): Promise<CapabilityPageAnswer>;
+  /** The contracts among these ids that the tenant can see, and the revision at which it sees them. */
+  contracts(
+    tenantId: TenantId,
+    capabilityIds: readonly string[],
+  ): Promise<{ readonly revision: number; readonly contracts: readonly PlannedContract[] }>;
+  revision(): Promise<number>;
 }
+
+/** What a plan asks of a contract. */
+export type PlannedContract = Omit<CapabilityContract, 'resultSchema'>;
+
+export interface CapabilityDefinition extends CapabilityContract {
+  /** Whether a binding of the tenant serves it; false only where unbound ones were asked for. */
+  readonly bound: boolean;
+  /** Of the versions that serve or offer it, sorted. */
+  readonly profiles: readonly string[];
+}
+
+/** Null: any. */
+export interface CapabilityFilters {
+  /** Text within id or interface, in any case. */
+  readonly search: string | null;
+  readonly capabilityId: string | null;
+  readonly interfaceName: string | null;
+  readonly profile: string | null;
+}
+
+export interface CapabilityPageRequest extends CapabilityFilters {
+  /** Null: nobody's, who has nothing bound. */
+  readonly tenantId: TenantId | null;
+  /** Also what active versions offer and the tenant has not bound; the caller checked that it may. */
+  readonly unbound: boolean;
+  /** Where the page before ended, and at which revision; null: the first page. */
+  readonly after: { readonly revision: number; readonly capabilityId: string } | null;
+  readonly limit: number;
+}
+
+export type CapabilityPageAnswer =
+  | {
+      readonly kind: 'page';
+      readonly revision: number;
+      readonly capabilities: readonly CapabilityDefinition[];
+      /** The id behind which the next page goes on; null: this is the last one. */
+      readonly next: string | null;
+    }
+  /** The catalog has moved since the page before: begin again. */
+  | { readonly kind: 'stale_cursor'; readonly revision: number };
 
 /** Creates, reads and settles durable routes. */
 export interface ActionTargetResolver {
@@ -80,6 +133,8 @@ export interface ActionStart {
   readonly attendAfterMs: number;
   /** The delivery whose target it is; absent: a dispatcher starts it. */
   readonly deliveryId?: string | null;
+  /** The only revision of the catalog at which a new action may start; absent: any. */
+  readonly ifCatalogRevision?: number | null;
 }
 
 export interface ActionFacts {
@@ -96,11 +151,11 @@ export interface ActionFacts {
   readonly affinityKey: string | null;
 }
 
-/** `conflict`: the id belongs to another capability or request. */
-export interface StartAnswer {
-  readonly kind: 'started' | 'existing' | 'conflict';
-  readonly action: ActionFacts;
-}
+export type StartAnswer =
+  /** `conflict`: the id belongs to another capability or request. */
+  | { readonly kind: 'started' | 'existing' | 'conflict'; readonly action: ActionFacts }
+  /** Nothing was started: the catalog is at another revision than asked for. */
+  | { readonly kind: 'stale_plan'; readonly revision: number };
 
 export interface ActionMove {
   readonly tenantId: TenantId;
@@ -119,6 +174,18 @@ export type MoveAnswer =
   /** `already`: it is in that state; `refused`: nothing changed, it is where `action` says. */
   | { readonly kind: 'moved' | 'already' | 'refused'; readonly action: ActionFacts }
   | { readonly kind: 'unknown_action' };
+
+/** Moves pinned actions, in two halves: their old host is sealed in between. */
+export interface RouteOperator {
+  /** Opens a fencing call to the old host; its fence goes above `aboveFence`, too. */
+  beginRepin(action: ActionRef, aboveFence: number | null): Promise<BeginRepin>;
+  /** Takes the route back, if nothing else was done with the action since that fence. */
+  concludeRepin(
+    at: ActionRef & { readonly fence: number },
+    wish: RepinWish,
+    proof: Readonly<Record<string, unknown>>,
+  ): Promise<ConcludeRepin>;
+}
 
 /** Reads the identities of the fleet. */
 export interface RegistryReader {

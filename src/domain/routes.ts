@@ -120,7 +120,9 @@ export type ReserveAnswer =
   | { readonly kind: 'replica_unavailable'; readonly why: ReplicaFault; readonly retryInMs: number }
   | { readonly kind: 'capacity_exceeded'; readonly scope: QuotaScope; readonly retryInMs: number }
   | { readonly kind: 'rate_limited'; readonly instanceId: string; readonly retryInMs: number }
-  | { readonly kind: 'contended'; readonly retryInMs: number };
+  | { readonly kind: 'contended'; readonly retryInMs: number }
+  /** The deployment recovers from a restore: nothing is reserved until it is released. */
+  | { readonly kind: 'recovering'; readonly retryInMs: number };
 
 export type BindingFault =
   | 'no_binding'
@@ -128,6 +130,8 @@ export type BindingFault =
   | 'instance_disabled'
   | 'connector_disabled'
   | 'version_not_active'
+  /** Evidence that the deployment requires of the version is missing or has expired. */
+  | 'evidence_expired'
   | 'capability_not_offered'
   | 'credential_revoked'
   | 'affinity_unavailable';
@@ -150,7 +154,12 @@ export interface SettleRequest {
   readonly unknownCause: UnknownCause | null;
   /** What is known, for people: no payload, no secret. */
   readonly evidence: Readonly<Record<string, unknown>>;
+  /** The provider has asked for so long a pause: nothing is reserved on the instance before. */
+  readonly retryAfterMs?: number | null;
 }
+
+/** The longest pause that is believed. */
+export const MAX_RETRY_AFTER_MS = 86_400_000;
 
 export type SettleAnswer =
   | { readonly kind: 'settled' }

@@ -8,9 +8,13 @@ import type { DeliveryId, TenantId } from './ids';
 
 export const ACTION_WORKFLOW = 'action';
 export const DELIVERY_WORKFLOW = 'delivery';
+export const UPKEEP_WORKFLOW = 'upkeep';
+
+/** The activity by which an action's request leaves; see its contract. */
+export const DISPATCH_ACTIVITY = 'dispatchAction';
 
 /** The task queues of `waybill worker`; a prefix keeps deployments on one Temporal server apart. */
-export const QUEUES = ['actions', 'deliveries'] as const;
+export const QUEUES = ['actions', 'deliveries', 'operations'] as const;
 export type Queue = (typeof QUEUES)[number];
 
 export function deliveryWorkflowId(tenantId: TenantId, deliveryId: DeliveryId): string {

@@ -2,8 +2,13 @@
  * The client that talks to hosts (docs/host-protocol). It goes to the assigned endpoint only, believes
  * the assigned peer's key only, and says of each call what is known, what is proven and what is lost.
  */
-import type { HostManifest, RouteTokenClaims, TokenPurpose } from '../domain/host-protocol';
-import type { RouteAssignment } from '../domain/routes';
+import type {
+  HostManifest,
+  RefusedAnswer,
+  RouteTokenClaims,
+  TokenPurpose,
+} from '../domain/host-protocol';
+import { MAX_RETRY_AFTER_MS, type RouteAssignment } from '../domain/routes';
 import { HostHealth, HostManifestSchema, HostReadiness } from '../schemas/host-messages';
 import type { SigningKey } from '../signing/keys';
 import { exchange, hostAgent, type Exchanged } from './client/exchange';
@@ -229,7 +234,12 @@ function verdictOf(
   const { refusal, highest_fence: highestFence } = outcome;
   // A memory that was not there when the action was sent cannot vouch for what it refuses.
   const started = outcome.started || bringsRequest(asked);
-  return { kind: 'refused', refusal, started, highestFence, storeEpoch };
+  const retryAfterMs = refusal === 'rate_limited' ? retryAfterOf(outcome) : null;
+  return { kind: 'refused', refusal, started, highestFence, retryAfterMs, storeEpoch };
+}
+
+function retryAfterOf({ retry_after_ms: ms = 0 }: RefusedAnswer): number {
+  return Math.min(ms, MAX_RETRY_AFTER_MS);
 }
 
 function bringsRequest({ purpose, body_sha256: digest }: RouteTokenClaims): boolean {

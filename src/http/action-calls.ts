@@ -31,6 +31,7 @@ const START_PROBLEMS = [
   'approval_required',
   'action_request_invalid',
   'action_conflict',
+  'stale_plan',
   'body_too_large',
 ] as const;
 
@@ -125,6 +126,7 @@ async function start(
     deadlineMs: call.deadlineMs,
     retryBudget: call.retryBudget,
     requestedBy: subject,
+    ifCatalogRevision: call.ifCatalogRevision ?? null,
   });
   deps.log.info({ ...ref, capabilityId, requestedBy: subject, outcome: kind }, 'action asked for');
   if (kind === 'conflict') throw new WaybillError('action_conflict', detail);

@@ -35,6 +35,14 @@ export function principalOf(request: FastifyRequest): Principal {
   return principal;
 }
 
+/**
+ * For a part of a call that needs a scope of its own.
+ * @throws HttpProblem `scope_missing`
+ */
+export function requireScope(request: FastifyRequest, scope: Scope): void {
+  if (!principalOf(request).scopes.has(scope)) throw scopeMissing(scope);
+}
+
 function scopeMissing(scope: Scope): HttpProblem {
   return new HttpProblem('scope_missing', `The token lacks the scope ${scope}.`, {
     headers: {

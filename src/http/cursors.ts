@@ -9,7 +9,8 @@ import type { TenantId } from '../domain/ids';
 
 /** What a cursor belongs to. */
 export interface CursorScope {
-  readonly list: 'deliveries' | 'actions' | 'routes' | 'replicas';
+  readonly list:
+    'deliveries' | 'actions' | 'routes' | 'replicas' | 'capabilities' | 'attempts' | 'quotas';
   readonly tenantId: TenantId;
   readonly filters: Readonly<Record<string, unknown>>;
 }

@@ -1,9 +1,10 @@
 /** What the HTTP server is made of; the composition passes all of it in. */
 import type { Logger } from 'pino';
 import type { Database } from '../db/database';
-import type { ActionService } from '../domain/action-service';
+import type { ActionRef, ActionService } from '../domain/action-service';
 import type { DeliveryRef, ReplayAnswer } from '../domain/delivery-activities';
 import type { DeliveryId } from '../domain/ids';
+import type { RepinAnswer, RepinWish } from '../domain/repin';
 import type { TokenTrust } from '../schemas/host-messages';
 import type { SecretProvider } from '../secrets/provider';
 import type { TokenVerifier } from './tokens';
@@ -83,6 +84,7 @@ export interface HttpDeps extends ServerDeps {
     who: { readonly replayedBy: string; readonly reason: string },
   ) => Promise<ReplayAnswer>;
   readonly actions: ActionService;
+  readonly repin: (ref: ActionRef, wish: RepinWish) => Promise<RepinAnswer>;
   /** Base URL of the Temporal UI, for links; null where there is none. */
   readonly temporalUi: string | null;
   /** Temporal namespace of the workflows. */

@@ -69,6 +69,10 @@ export function serveOpenapi(app: FastifyInstance): void {
         { name: 'deliveries', description: 'Finding and replaying deliveries.' },
         { name: 'actions', description: 'Starting, finding and cancelling actions.' },
         { name: 'routes', description: 'Where actions went.' },
+        {
+          name: 'catalog',
+          description: 'Which capabilities there are, and whether a plan can be started.',
+        },
         { name: 'fleet', description: 'The hosts that carry actions out.' },
         { name: 'hosts', description: 'Where connector hosts say that they are there.' },
         { name: 'process', description: 'Health, keys and this document.' },

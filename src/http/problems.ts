@@ -13,14 +13,14 @@ const RETRY_AFTER_S = 5;
 /** A failure whose answer needs more than its code, detail and field. */
 export class HttpProblem extends WaybillError {
   readonly headers: Readonly<Record<string, string>>;
-  readonly extra: Pick<Problem, 'state' | 'checks'>;
+  readonly extra: Pick<Problem, 'state' | 'checks' | 'reason'>;
 
   constructor(
     code: ErrorCode,
     detail: string,
     more: {
       readonly headers?: Readonly<Record<string, string>>;
-      readonly extra?: Pick<Problem, 'state' | 'checks'>;
+      readonly extra?: Pick<Problem, 'state' | 'checks' | 'reason'>;
     },
   ) {
     super(code, detail);

@@ -4,6 +4,9 @@ export const SCOPES = {
   'factory.connections.operate': 'Replay deliveries.',
   'factory.actions.read': 'Read actions and their routes.',
   'factory.actions.run': 'Start and cancel actions.',
+  'factory.actions.operate': 'Move actions to another host.',
+  'factory.catalog.read': 'Read the capabilities that the tenant can use, and verify plans.',
+  'factory.catalog.internal': 'Read also definitions that the tenant has not bound.',
   'factory.fleet.read': 'Read the hosts that carry actions out.',
 } as const;
 

@@ -7,6 +7,7 @@ import { actionCallRoutes } from './action-calls';
 import { actionRoutes } from './actions';
 import { requireTokens } from './authorization';
 import { discardBody } from './bodies';
+import { capabilityRoutes } from './capabilities';
 import { deliveryRoutes } from './deliveries';
 import { DEFAULT_PATIENCE } from './deps';
 import type { HttpDeps, LifecycleServerDeps, ServerDeps } from './deps';
@@ -14,8 +15,11 @@ import { fleetRoutes } from './fleet';
 import { hostRoutes } from './hosts';
 import { ingressRoutes } from './ingress';
 import { serveOpenapi } from './openapi';
+import { planRoutes } from './plans';
 import { PROBLEM_TYPE, problemHandler, problemOf } from './problems';
 import { processRoutes } from './process-routes';
+import { quotaRoutes } from './quotas';
+import { routeOperationRoutes } from './route-operations';
 import { routeRoutes } from './routes';
 import { answerUnknownRoutes } from './unknown-routes';
 
@@ -106,7 +110,11 @@ function registerParts(app: FastifyInstance, deps: HttpDeps): void {
       actionRoutes(api, deps);
       actionCallRoutes(api, deps);
       routeRoutes(api, deps);
+      routeOperationRoutes(api, deps);
+      quotaRoutes(api, deps);
       fleetRoutes(api, deps);
+      capabilityRoutes(api, deps);
+      planRoutes(api, deps);
       done();
     });
   }

@@ -33,15 +33,20 @@ function startAction(state: RegistryState, start: ActionStart): StartAnswer {
   const { tenantId, actionId, capabilityId, affinityKey, retryBudget } = start;
   const requestDigest = createHash('sha256').update(start.request).digest('hex');
   const key = keyOf(tenantId, actionId);
-  const known = state.actions.get(key);
+  const known = state.actions.get(key) ?? state.tombstones.get(key);
   if (known !== undefined) {
     const same = known.capabilityId === capabilityId && known.requestDigest === requestDigest;
     return { kind: same ? 'existing' : 'conflict', action: factsOf(state, known) };
+  }
+  const { ifCatalogRevision = null } = start;
+  if (ifCatalogRevision !== null && ifCatalogRevision !== state.catalogRevision) {
+    return { kind: 'stale_plan', revision: state.catalogRevision };
   }
   const action: ActionEntry = {
     ...{ tenantId, actionId, capabilityId, requestDigest, affinityKey, retryBudget },
     ...{ deadlineAt: state.nowMs() + start.deadlineMs, state: ACTION_BIRTH_STATE, version: 1 },
     ...{ reason: null, result: null, route: null, fence: 0, attempts: [] },
+    ...{ routeRetiredAt: null, retiredRoutes: [] },
   };
   state.actions.set(key, action);
   return { kind: 'started', action: factsOf(state, action) };

@@ -1,6 +1,5 @@
 /** A tenant's bindings of a capability, each with the first broken link of its chain. */
 import type { TenantId } from '../domain/ids';
-import type { CapabilityCatalog } from '../domain/registry-ports';
 import type { BindingFault } from '../domain/routes';
 import type { BindingEntry, RateLimit, RegistryState } from './state';
 
@@ -9,6 +8,7 @@ export interface Bound extends BindingEntry {
   readonly version: string;
   readonly manifestDigest: string;
   readonly rateLimit: RateLimit | null;
+  readonly profiles: readonly string[];
   readonly fault: BindingFault | null;
 }
 
@@ -53,23 +53,14 @@ export function bound(state: RegistryState, binding: BindingEntry, pin: Pin | nu
     if (version?.status !== 'active' && version?.status !== 'deprecated') {
       return 'version_not_active';
     }
+    if (version.evidenceUntil <= state.nowMs()) return 'evidence_expired';
     if (!version.capabilities.includes(binding.capabilityId)) return 'capability_not_offered';
     return credential?.status === 'active' ? null : 'credential_revoked';
   };
   return {
     ...binding,
     ...{ connectorId, version: wanted, manifestDigest: version?.manifestDigest ?? '' },
-    ...{ rateLimit: version?.rateLimit ?? null, fault: fault() },
-  };
-}
-
-/** The capabilities of which a binding of the tenant stands on a whole chain. */
-export function memoryCatalog(state: RegistryState): CapabilityCatalog {
-  return {
-    find(tenant, capability) {
-      const visible = bindingChain(state, tenant, capability).some(({ fault }) => fault === null);
-      return Promise.resolve(visible ? (state.capabilities.get(capability) ?? null) : null);
-    },
+    ...{ rateLimit: version?.rateLimit ?? null, profiles: version?.profiles ?? [], fault: fault() },
   };
 }
 

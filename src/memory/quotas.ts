@@ -1,5 +1,6 @@
 /** Quota counters and the rate limit: what is refused takes nothing. */
 import type { QuotaScope, ReserveAnswer } from '../domain/routes';
+import { MAX_RETRY_AFTER_MS } from '../domain/routes';
 import type { Bound } from './bindings';
 import type { HeldCounter, RegistryState } from './state';
 import { keyOf } from './state';
@@ -51,18 +52,30 @@ export function releaseQuotas(state: RegistryState, counters: readonly HeldCount
   }
 }
 
-/** GCRA; answers how long to wait, 0 when the reservation was let through. */
+/** GCRA, and nothing in a pause; answers how long to wait, 0 when the reservation was let through. */
 function takeRate(state: RegistryState, bound: Bound): number {
-  if (bound.rateLimit === null) return 0;
-  const { permits, perMs, burst } = bound.rateLimit;
-  const each = perMs / permits;
   const key = keyOf(bound.tenantId, bound.instanceId);
   const now = state.nowMs();
+  const pauseMs = (state.rateHolds.get(key) ?? now) - now;
+  if (bound.rateLimit === null) return Math.max(0, pauseMs);
+  const { permits, perMs, burst } = bound.rateLimit;
+  const each = perMs / permits;
   const due = Math.max(state.rates.get(key) ?? now, now);
-  const ahead = each * (burst - 1);
-  if (due > now + ahead) return Math.max(1, due - ahead - now);
+  const aheadMs = due - each * (burst - 1) - now;
+  if (aheadMs > 0 || pauseMs > 0) return Math.max(1, aheadMs, pauseMs);
   state.rates.set(key, due + each);
   return 0;
+}
+
+/** The provider wants to be left alone: nothing is reserved on the instance before, at most a day. */
+export function holdRate(
+  state: RegistryState,
+  { tenantId, instanceId }: Pick<Bound, 'tenantId' | 'instanceId'>,
+  retryAfterMs: number,
+): void {
+  const key = keyOf(tenantId, instanceId);
+  const until = state.nowMs() + Math.min(retryAfterMs, MAX_RETRY_AFTER_MS);
+  state.rateHolds.set(key, Math.max(state.rateHolds.get(key) ?? until, until));
 }
 
 function counterKey(scope: QuotaScope, bound: Bound): string {

@@ -9,11 +9,13 @@ import type {
   FleetStatusProvider,
   RegistryAdministrator,
   RegistryReader,
+  RouteOperator,
 } from '../domain/registry-ports';
 import type { TopologyPreference } from '../domain/routes';
 import { memoryLedger } from './actions';
-import { memoryCatalog } from './bindings';
+import { memoryCatalog } from './catalog';
 import { memoryAdministrator, memoryFleet, memoryReader } from './replicas';
+import { memoryOperator } from './repinning';
 import { memoryResolver } from './routes';
 import type { RegistryState } from './state';
 
@@ -21,6 +23,7 @@ export interface Registry {
   readonly catalog: CapabilityCatalog;
   readonly ledger: ActionLedger;
   readonly resolver: ActionTargetResolver;
+  readonly operator: RouteOperator;
   readonly reader: RegistryReader;
   readonly administrator: RegistryAdministrator;
   readonly fleet: FleetStatusProvider;
@@ -32,6 +35,7 @@ export function memoryRegistry(state: RegistryState, topology: TopologyPreferenc
     catalog: memoryCatalog(state),
     ledger: memoryLedger(state),
     resolver: memoryResolver(state, topology),
+    operator: memoryOperator(state),
     reader: memoryReader(state),
     administrator: memoryAdministrator(state),
     fleet: memoryFleet(state),

@@ -26,7 +26,8 @@ export function reserve(
   request: ReserveRequest,
   topology: TopologyPreference,
 ): ReserveAnswer {
-  const action = state.actions.get(keyOf(request.tenantId, request.actionId));
+  const key = keyOf(request.tenantId, request.actionId);
+  const action = state.actions.get(key) ?? state.tombstones.get(key);
   if (action === undefined) return { kind: 'unknown_action' };
   if (action.capabilityId !== request.capabilityId) {
     return { kind: 'conflict', detail: 'the action has another capability' };
@@ -44,7 +45,9 @@ export function reserve(
   const known = answerFromAttempts(state, action, request);
   if (known !== null) return known;
   if (action.state !== 'requested') return { kind: 'not_requested', state: action.state };
-  if (action.route !== null) return reacquire(state, action, action.route, request);
+  if (state.recovering) return { kind: 'recovering', retryInMs: 5_000 };
+  if (action.route !== null && action.routeRetiredAt === null)
+    return reacquire(state, action, action.route, request);
   return chooseBinding(state, action, request, topology);
 }
 
@@ -163,12 +166,13 @@ function openReservation(
   request: ReserveRequest,
 ): ReserveAnswer {
   const { chain, replica, route } = on;
-  const taken = takeQuotas(state, chain, action.route !== null);
+  const taken = takeQuotas(state, chain, action.attempts.length > 0);
   if (taken.kind !== 'taken') return taken;
   const probe = replica.circuitOpenUntil !== null;
   replica.activeAssignments += 1;
   if (probe) replica.probes += 1;
   action.route = route;
+  action.routeRetiredAt = null;
   action.fence = fenceAfter(state, action.fence, request.aboveFence);
   const attempt: AttemptEntry = {
     ...{ attemptNo: request.attemptNo, owner: request.owner, fence: action.fence, probe },

@@ -12,6 +12,7 @@ import type {
 } from '../domain/routes';
 import { endAttempt, keepLateEvidence, moveTo } from './attempts';
 import { CLOSING_STATE } from './actions';
+import { holdRate } from './quotas';
 import { fenceAfter, reserve } from './reserving';
 import type { ActionEntry, RegistryState } from './state';
 import { keyOf } from './state';
@@ -56,6 +57,10 @@ function settle(state: RegistryState, request: SettleRequest): SettleAnswer {
   const { settlement, unknownCause, evidence } = request;
   if (attempt.settlement === null) {
     endAttempt(state, action, attempt, { settlement, cause: unknownCause, evidence });
+    const { retryAfterMs = null } = request;
+    if (retryAfterMs !== null && action.route !== null) {
+      holdRate(state, action.route, retryAfterMs);
+    }
     return { kind: 'settled' };
   }
   if (attempt.settlement === settlement) return { kind: 'already_settled' };

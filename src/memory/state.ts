@@ -39,9 +39,12 @@ export interface VersionEntry {
   readonly connectorId: string;
   readonly version: string;
   readonly manifestDigest: string;
-  readonly capabilities: readonly string[];
+  capabilities: readonly string[];
+  profiles: readonly string[];
   status: 'draft' | 'certified' | 'active' | 'deprecated' | 'revoked';
   rateLimit: RateLimit | null;
+  /** Until when it has the evidence that is required of it; infinite: for ever, or never. */
+  evidenceUntil: number;
 }
 
 export interface InstanceEntry {
@@ -129,6 +132,10 @@ export interface ActionEntry {
   reason: string | null;
   result: ActionResult | null;
   route: RouteAssignment | null;
+  /** Since when nothing is reserved on that route any more: the next reservation chooses anew. */
+  routeRetiredAt: number | null;
+  /** Routes that operators took back, with the highest fence given out on each. */
+  readonly retiredRoutes: { readonly route: RouteAssignment; readonly fence: number }[];
   /** The highest fence given out. */
   fence: number;
   readonly attempts: AttemptEntry[];
@@ -158,7 +165,13 @@ export interface RegistryState {
   readonly counters: Map<string, CounterEntry>;
   /** When the next reservation of an instance would be due if they came evenly. */
   readonly rates: Map<string, number>;
+  /** Until when the provider of an instance wants to be left alone. */
+  readonly rateHolds: Map<string, number>;
   readonly affinities: Map<string, string>;
+  /** What is left of actions that are over, by tenant and action. */
+  readonly tombstones: Map<string, ActionEntry>;
+  /** After a restore: nothing is reserved. */
+  recovering: boolean;
 }
 
 const DEFAULT_SETTINGS: FleetSettings = {
@@ -175,7 +188,15 @@ export function emptyState(nowMs: () => number): RegistryState {
     ...{ nowMs, settings: DEFAULT_SETTINGS, catalogRevision: 0 },
     ...{ capabilities: new Map(), connectors: new Map(), versions: [], instances: [] },
     ...{ bindings: [], credentials: [], quotas: new Map(), replicas: new Map() },
-    ...{ actions: new Map(), counters: new Map(), rates: new Map(), affinities: new Map() },
+    ...{
+      actions: new Map(),
+      counters: new Map(),
+      rates: new Map(),
+      rateHolds: new Map(),
+      affinities: new Map(),
+      tombstones: new Map(),
+      recovering: false,
+    },
   };
 }
 

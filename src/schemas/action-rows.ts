@@ -16,10 +16,10 @@ const ActionFactsRow = z.object({
   affinityKey: z.string().nullable(),
 }) satisfies z.ZodType<ActionFacts>;
 
-export const StartAnswerRow = z.object({
-  kind: z.enum(['started', 'existing', 'conflict']),
-  action: ActionFactsRow,
-}) satisfies z.ZodType<StartAnswer>;
+export const StartAnswerRow = z.discriminatedUnion('kind', [
+  z.object({ kind: z.enum(['started', 'existing', 'conflict']), action: ActionFactsRow }),
+  z.object({ kind: z.literal('stale_plan'), revision: z.int() }),
+]) satisfies z.ZodType<StartAnswer>;
 
 export const MoveAnswerRow = z.discriminatedUnion('kind', [
   z.object({ kind: z.enum(['moved', 'already', 'refused']), action: ActionFactsRow }),

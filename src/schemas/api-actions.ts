@@ -78,6 +78,11 @@ export const StartActionBody = z.strictObject({
     .max(100)
     .default(5)
     .describe('Attempts after the first; 0 to 100, 5 without it.'),
+  ifCatalogRevision: z
+    .int()
+    .min(0)
+    .optional()
+    .describe('Start it only at this revision of the catalog: that of a verified plan.'),
 });
 
 export const CancelActionBody = z.strictObject({
@@ -119,6 +124,9 @@ export const ActionDetailRow = ActionRow.extend({
   }).nullable(),
   route: Route.nullable().describe('Null until it was first reserved.'),
   attempts: z.array(RouteAttempt).describe('Oldest first; the newest 1000.'),
+  removedAt: Answered.nullable().describe(
+    'Since when only its outcome is kept: no request, result, route or attempts. Null while all is.',
+  ),
 });
 export type ActionDetailRow = z.infer<typeof ActionDetailRow>;
 

@@ -1,6 +1,7 @@
 /** The error answer of every endpoint: RFC 9457 with Waybill's stable code. */
 import { z } from 'zod';
 import { DELIVERY_STATES } from '../domain/delivery-states';
+import { REPIN_FAULTS } from '../domain/repin';
 
 export const Problem = z
   .object({
@@ -15,6 +16,10 @@ export const Problem = z
       .enum(DELIVERY_STATES)
       .optional()
       .describe('delivery_not_failed: the state that the delivery is in.'),
+    reason: z
+      .enum(REPIN_FAULTS)
+      .optional()
+      .describe('repin_refused: why the action stays where it is.'),
     checks: z
       .record(z.string(), z.string())
       .optional()

@@ -39,6 +39,10 @@ export const Route = z
     quotaPolicyId: z.string().nullable(),
     assignedAt: Answered,
     fence: z.int().describe('The highest that was given out for the action.'),
+    generation: z.int().describe('1, and one more each time that an operator moved the action.'),
+    retiredAt: Answered.nullable().describe(
+      'Since when an operator has taken it back: the next reservation chooses anew.',
+    ),
   })
   .meta({ id: 'Route' });
 export type Route = z.infer<typeof Route>;
@@ -66,6 +70,23 @@ export const RouteAttempt = z
   .meta({ id: 'RouteAttempt' });
 export type RouteAttempt = z.infer<typeof RouteAttempt>;
 
+/** A route that an operator took back, as it was. */
+export const RetiredRoute = z
+  .object({
+    generation: z.int(),
+    instanceId: z.string(),
+    version: z.string(),
+    replicaId: z.string(),
+    assignedAt: z.string(),
+    fence: z.int().describe('The highest that was given out on it.'),
+    retiredAt: Answered,
+    retiredBy: z.string(),
+    reason: z.string(),
+    proof: z.record(z.string(), z.unknown()).describe('Why it was safe: what its host said.'),
+  })
+  .meta({ id: 'RetiredRoute' });
+export type RetiredRoute = z.infer<typeof RetiredRoute>;
+
 export const RouteSummary = Route.extend({
   attemptCount: z.int(),
   openUntil: Answered.nullable().describe('Deadline of the reservation that it holds now, if any.'),
@@ -74,6 +95,7 @@ export type RouteSummary = z.infer<typeof RouteSummary>;
 
 export const RouteDetail = RouteSummary.extend({
   attempts: z.array(RouteAttempt).describe('Oldest first; the newest 1000.'),
+  retired: z.array(RetiredRoute).describe('Routes that operators took back, oldest first.'),
 }).meta({ id: 'RouteDetail' });
 export type RouteDetail = z.infer<typeof RouteDetail>;
 

@@ -3,6 +3,7 @@
  * configurations stay plain JSON here: they are compared and stored, and parsed where they are used.
  */
 import { z } from 'zod';
+import { EVIDENCE_KINDS, EvidenceKey, REQUIRABLE_KINDS, VERDICTS } from './evidence-statements';
 import { RECOVERIES, SIDE_EFFECTS, SPILLS } from './fleet/action-documents';
 import { CREDENTIAL_STATUSES } from './fleet/credentials';
 import { CONNECTOR_STATUSES, INSTANCE_STATUSES, SUBSCRIPTION_STATES } from './fleet/documents';
@@ -19,10 +20,21 @@ export const SettingsRow = z.object({
   circuitProbes: z.number(),
   replicaLeaseMs: z.number(),
   replicaHysteresis: z.number(),
+  actionRetentionDays: z.number(),
+  tombstoneRetentionDays: z.number(),
+  /** Sorted. */
+  requiredEvidence: z.array(z.enum(REQUIRABLE_KINDS)),
+  /** Public keys by name; null: whoever signed, counts. */
+  trustedSigners: z.record(z.string(), EvidenceKey).nullable(),
 });
 export type SettingsRow = z.infer<typeof SettingsRow>;
 
-export const CatalogHead = z.object({ revision: z.number(), settings: SettingsRow });
+export const CatalogHead = z.object({
+  revision: z.number(),
+  settings: SettingsRow,
+  /** The database's clock, ms since the epoch. */
+  nowMs: z.number(),
+});
 export type CatalogHead = z.infer<typeof CatalogHead>;
 
 export const CapabilityEntry = z.object({
@@ -42,6 +54,7 @@ export const ConnectorRow = z.object({
   provider: z.string(),
   /** The tenant that owns it; null for the platform's. */
   tenant: z.string().nullable(),
+  enabled: z.boolean(),
 });
 export type ConnectorRow = z.infer<typeof ConnectorRow>;
 
@@ -51,12 +64,33 @@ export const VersionRow = z.object({
   status: z.enum(CONNECTOR_STATUSES),
   webhookScheme: Json,
   retry: Json,
+  artifactDigest: z.string().nullable(),
   manifestDigest: z.string().nullable(),
   /** Ids, sorted. */
   capabilities: z.array(z.string()),
+  /** Names, sorted. */
+  profiles: z.array(z.string()),
   rateLimit: Json,
 });
 export type VersionRow = z.infer<typeof VersionRow>;
+
+/** One statement of a signer; instants in ms since the epoch. */
+export const EvidenceRow = z.object({
+  id: z.string(),
+  connector: z.string(),
+  version: z.string(),
+  kind: z.enum(EVIDENCE_KINDS),
+  artifactDigest: z.string(),
+  manifestDigest: z.string().nullable(),
+  contentDigest: z.string(),
+  contentRef: z.string().nullable(),
+  verdict: z.enum(VERDICTS),
+  signer: z.string(),
+  issuedAtMs: z.number(),
+  expiresAtMs: z.number().nullable(),
+  statement: z.string(),
+});
+export type EvidenceRow = z.infer<typeof EvidenceRow>;
 
 const QuotaLimit = z.number().nullable();
 
@@ -80,6 +114,9 @@ export const InstanceRow = z.object({
   version: z.string(),
   grants: z.array(z.string()),
   status: z.enum(INSTANCE_STATUSES),
+  config: Json,
+  secretRef: z.string().nullable(),
+  configRevision: z.number(),
   /** State by revision. */
   credentials: z.record(z.string(), z.enum(CREDENTIAL_STATUSES)),
 });

@@ -22,3 +22,10 @@ export const Duration = z.string().transform((text, context): number => {
   }
   return ms;
 });
+
+/** Whole milliseconds as people write them, in the largest unit that says them exactly. */
+export function durationText(ms: number): string {
+  const units = Object.entries(UNITS_MS).filter(([, unit]) => ms >= unit && ms % unit === 0);
+  const [name, unit] = units.at(-1) ?? ['ms', 1];
+  return `${ms / unit}${name}`;
+}

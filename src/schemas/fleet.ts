@@ -32,8 +32,15 @@ type FleetDraft = {
  */
 export function readFleet(text: string, schemes: ShippedSchemes): Fleet {
   const draft: FleetDraft = {
-    ...{ settings: [], capabilities: [], connectors: [], quotaPolicies: [], instances: [] },
-    ...{ bindings: [], replicas: [], targets: [], subscriptions: [] },
+    ...{ settings: [], capabilities: [], connectors: [], evidence: [] },
+    ...{
+      quotaPolicies: [],
+      instances: [],
+      bindings: [],
+      replicas: [],
+      targets: [],
+      subscriptions: [],
+    },
     ...{ mistakes: [], broken: new Set() },
   };
   for (const document of parseYamlDocuments(text)) readDocument(document, schemes, draft);
@@ -67,6 +74,7 @@ export function thingKey(kind: FleetKind, thing: ThingNames): string {
     case 'Settings':
       return kind;
     case 'Capability':
+    case 'Evidence':
     case 'QuotaPolicy':
       return `${kind} ${id}`;
     case 'Connector':
@@ -116,6 +124,9 @@ function keep(kind: FleetKind, written: unknown, place: Place, draft: FleetDraft
       return;
     case 'Connector':
       parse(FLEET_DOCUMENTS.Connector, draft.connectors);
+      return;
+    case 'Evidence':
+      parse(FLEET_DOCUMENTS.Evidence, draft.evidence);
       return;
     case 'QuotaPolicy':
       parse(FLEET_DOCUMENTS.QuotaPolicy, draft.quotaPolicies);

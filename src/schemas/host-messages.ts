@@ -70,6 +70,7 @@ const refused = z.object({
   refusal: z.enum(HOST_REFUSALS),
   started: z.boolean(),
   highest_fence: Count.nullable(),
+  retry_after_ms: Count.optional(),
 });
 const cancelled = z.object({ kind: z.literal('cancelled') });
 

@@ -19,6 +19,10 @@ export const RetryProfile = z.strictObject({
 });
 export type RetryProfile = z.infer<typeof RetryProfile>;
 
+/** What the normal form takes. */
+const Positive = Duration.pipe(z.number().min(1, 'must be at least 1ms'));
+const AtMostADay = Duration.pipe(z.number().max(86_400_000, 'must be at most 1d'));
+
 /**
  * As written: `{attempts: 5, backoff: exponential, base: 30s}` or
  * `{attempts: 4, backoff: [1s, 5s, 30s]}`, with optional `jitter`, `totalSpan`, `retryAfterCap`,
@@ -28,11 +32,11 @@ export const WrittenRetryProfile = z
   .strictObject({
     attempts: z.int().min(1).max(100),
     backoff: z.union([z.literal('exponential'), z.array(Duration).min(1).max(100)]),
-    base: Duration.optional(),
-    max: Duration.optional(),
+    base: Positive.optional(),
+    max: Positive.optional(),
     jitter: z.number().min(0).max(1).default(0.1),
-    totalSpan: Duration.optional(),
-    retryAfterCap: Duration.default(3_600_000),
+    totalSpan: Positive.optional(),
+    retryAfterCap: AtMostADay.default(3_600_000),
   })
   .refine((written) => written.backoff === 'exponential' || written.base === undefined, {
     path: ['base'],

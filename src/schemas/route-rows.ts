@@ -70,7 +70,7 @@ export const ReserveAnswerRow = z.discriminatedUnion('kind', [
     why: z.enum([
       ...(['no_binding', 'binding_disabled', 'instance_disabled', 'connector_disabled'] as const),
       ...(['version_not_active', 'capability_not_offered', 'credential_revoked'] as const),
-      'affinity_unavailable',
+      ...(['evidence_expired', 'affinity_unavailable'] as const),
     ]),
   }),
   z.object({
@@ -88,6 +88,7 @@ export const ReserveAnswerRow = z.discriminatedUnion('kind', [
   }),
   z.object({ kind: z.literal('rate_limited'), instanceId: z.string(), retryInMs }),
   z.object({ kind: z.literal('contended'), retryInMs }),
+  z.object({ kind: z.literal('recovering'), retryInMs }),
 ]) satisfies z.ZodType<ReserveAnswer>;
 
 export const SettleAnswerRow = z.discriminatedUnion('kind', [

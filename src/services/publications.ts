@@ -4,14 +4,22 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database, Run } from '../db/database';
-import { readCatalogHead } from '../db/catalog';
-import { lockPublication, writePublication } from '../db/publications';
+import {
+  finishPublication,
+  lockPublication,
+  lockPublisher,
+  writeDefinitions,
+} from '../db/publications';
 import { WaybillError } from '../domain/errors';
+import { point } from '../points';
+import { canonicalJson } from '../schemas/canonical-json';
 import type { Fleet } from '../schemas/fleet';
 import { FleetInvalid } from '../schemas/fleet/mistakes';
-import { readPublished } from './publications/catalog-view';
+import type { Published } from './publications/catalog-view';
+import { lockPublishedSubscriptions, readPublished } from './publications/catalog-view';
 import type { FleetChanges } from './publications/changes';
 import { fleetChanges } from './publications/changes';
+import { signatureMistakes } from './publications/evidence';
 import { referenceMistakes } from './publications/references';
 import type { FleetChange } from './publications/row-differences';
 
@@ -23,22 +31,32 @@ export interface PublishedFleet {
   readonly changes: readonly FleetChange[];
 }
 
-/** A wait for the lock is short, because readers that come later queue behind it. */
-const LOCK_TIMEOUT_MS = 400;
+/** What a fleet would change of the catalog as it is. */
+export interface FleetDifference {
+  /** The catalog's revision that it was compared with. */
+  readonly revision: number;
+  readonly changes: readonly FleetChange[];
+}
+
+/** Other publishers; nobody queues behind this wait but more of them. */
+const PUBLISHER_WAIT_MS = 5_000;
+/** Those who route now: a wait for them is short, because whoever comes later queues behind it. */
+const LOCK_WAIT_MS = 400;
 const LOCK_ATTEMPTS = 6;
 const LOCK_PAUSE_MS = 150;
 /** Most changes that the audit names one by one. */
 const AUDITED_CHANGES = 500;
 
 /**
- * Validates a fleet, then publishes what differs in one transaction under the exclusive publication
- * lock: rows, the next revision, events and an audit line. A fleet that is there already changes
- * nothing and keeps the revision. Secrets are never read: a fleet holds references only.
+ * Validates a fleet, then publishes what differs in one transaction: rows, the next revision, events
+ * and an audit line. Publishers follow one another; all that takes long is done before the exclusive
+ * publication lock, so that routing waits for the last step alone. A fleet that is there already
+ * changes nothing and keeps the revision. Secrets are never read: a fleet holds references only.
  * @param control a pool of the role waybill_control
  * @param actor who publishes, for the audit
  * @throws FleetInvalid (`fleet_invalid`, or the one code of its own that all of them share, such as
  * `version_immutable`) with every mistake; nothing was applied
- * @throws WaybillError `publication_busy` when others publish or read for too long
+ * @throws WaybillError `publication_busy` when others publish or route for too long
  */
 export async function publishFleet(
   control: Database,
@@ -46,39 +64,76 @@ export async function publishFleet(
   actor: string,
 ): Promise<PublishedFleet> {
   // Mistakes are found, and a fleet that is there already is told so, before anybody has to wait.
-  const known = await control.transaction(async (run) => {
-    const { revision, changes } = await compare(run, fleet);
-    // The same revision before and after: nobody published between the reads of the comparison.
-    const still = (await readCatalogHead(run)).revision;
-    return changes.length === 0 && still === revision ? revision : null;
-  });
-  if (known !== null) return unchanged(known);
-  return patiently(() =>
-    control.transaction(async (run) => {
-      await lockPublication(run, LOCK_TIMEOUT_MS);
-      const { revision, changes, rows } = await compare(run, fleet);
-      if (changes.length === 0) return unchanged(revision);
-      const published = await writePublication(run, rows, { actor, detail: audited(changes) });
-      return { revision: published, changed: true, changes };
-    }),
-  );
+  const verified = await withSignatures(fleet);
+  const { revision, changes } = await difference(control, verified);
+  if (changes.length === 0) return unchanged(revision);
+  return control.transaction((run) => publish(run, verified, actor));
 }
 
-/** What differs from the catalog as it is now. Throws when the fleet has mistakes. */
-async function compare(
-  run: Run,
-  fleet: Fleet,
-): Promise<FleetChanges & { readonly revision: number }> {
+/**
+ * What publishing the fleet would change now, with the same checks; nothing is written, and all of it
+ * is read as of one instant.
+ * @param control a pool of the role waybill_control
+ * @throws FleetInvalid as `publishFleet` does
+ */
+export async function diffFleet(control: Database, fleet: Fleet): Promise<FleetDifference> {
+  return difference(control, await withSignatures(fleet));
+}
+
+/** The fleet with the mistakes of its statements' signatures: looked at once, with nothing locked. */
+async function withSignatures(fleet: Fleet): Promise<Fleet> {
+  return { ...fleet, mistakes: [...fleet.mistakes, ...(await signatureMistakes(fleet))] };
+}
+
+async function difference(control: Database, fleet: Fleet): Promise<FleetDifference> {
+  return control.snapshot(async (run) => {
+    const published = await readPublished(run, fleet);
+    return { revision: published.revision, changes: compare(fleet, published).changes };
+  });
+}
+
+async function publish(run: Run, fleet: Fleet, actor: string): Promise<PublishedFleet> {
+  if (!(await lockPublisher(run, PUBLISHER_WAIT_MS))) {
+    throw new WaybillError('publication_busy', 'somebody else publishes; try again');
+  }
   const published = await readPublished(run, fleet);
+  const draft = compare(fleet, published);
+  if (draft.changes.length === 0) return unchanged(published.revision);
+  await writeDefinitions(run, draft.rows);
+  await point('publication.written');
+  await lockPatiently(run);
+  // Waybill pauses a subscription by itself; all else stays as it was read while others are kept away.
+  const subscriptions = await lockPublishedSubscriptions(run, fleet);
+  const { changes, rows } = same(subscriptions, published.subscriptions)
+    ? draft
+    : compare(fleet, { ...published, subscriptions });
+  if (changes.length === 0) return unchanged(published.revision);
+  const revision = await finishPublication(run, rows, { actor, detail: audited(changes) });
+  return { revision, changed: true, changes };
+}
+
+/** What differs from the catalog. Throws when the fleet has mistakes. */
+function compare(fleet: Fleet, published: Published): FleetChanges {
   const mistakes = [...fleet.mistakes, ...referenceMistakes(fleet, published)];
   if (mistakes.length > 0) {
     throw new FleetInvalid([...mistakes].sort((a, b) => a.line - b.line));
   }
-  return { revision: published.revision, ...fleetChanges(fleet, published) };
+  return fleetChanges(fleet, published);
+}
+
+function same(one: Published['subscriptions'], other: Published['subscriptions']): boolean {
+  return canonicalJson([...one]) === canonicalJson([...other]);
 }
 
 function unchanged(revision: number): PublishedFleet {
   return { revision, changed: false, changes: [] };
+}
+
+async function lockPatiently(run: Run): Promise<void> {
+  for (let attempt = 1; !(await lockPublication(run, LOCK_WAIT_MS)); attempt += 1) {
+    if (attempt === LOCK_ATTEMPTS) throw new WaybillError('publication_busy');
+    await delay(LOCK_PAUSE_MS);
+  }
 }
 
 /** Names of things and fields only: values stay out of the audit. */
@@ -90,16 +145,4 @@ function audited(changes: readonly FleetChange[]): object {
       fields: fields.map(({ field }) => field),
     })),
   };
-}
-
-async function patiently(publish: () => Promise<PublishedFleet>): Promise<PublishedFleet> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await publish();
-    } catch (error) {
-      const busy = error instanceof WaybillError && error.code === 'publication_busy';
-      if (!busy || attempt === LOCK_ATTEMPTS) throw error;
-      await delay(LOCK_PAUSE_MS);
-    }
-  }
 }

@@ -29,6 +29,7 @@ import { openDatabase } from './databases';
 import { DeliveryStarts } from './delivery-starts';
 import { startPrivateServer } from './private-server';
 import { ingressCounting } from './ingress-counting';
+import { repinning } from './repinning';
 import { processSecrets } from './secrets';
 import { developmentKeyText, loadSigningKeyText } from './signing-keys';
 import { startServices } from './worker-services';
@@ -93,7 +94,7 @@ async function start(wanted: Wanted, closers: Closers): Promise<string> {
   const server = createServer(
     pools.data === null
       ? { ...serverDeps(common), serve: null }
-      : httpDeps({ ...common, data: pools.data, client: openTemporal(closers) }),
+      : httpDeps({ ...common, data: pools.data, client: openTemporal(closers) }, closers),
   );
   const metrics = await serveMetrics(config, log, telemetry);
   closers.add(() => metrics?.close());
@@ -169,8 +170,9 @@ interface Parts extends CommonParts {
   readonly client: TemporalClient;
 }
 
-function httpDeps(parts: Parts): HttpDeps {
+function httpDeps(parts: Parts, closers: Closers): HttpDeps {
   const { config, log, data, tokens, telemetry, secrets, keyText, signingKey } = parts;
+  const starting = startServices(parts);
   const replays = { data, signingKey, metrics: telemetry.deliveries };
   return {
     ...serverDeps(parts),
@@ -178,7 +180,8 @@ function httpDeps(parts: Parts): HttpDeps {
     secrets,
     starter: new DeliveryStarts(deliveryWorkflows(config, parts.client), data, log),
     replay: (ref, who) => decideReplay(replays, ref, who),
-    actions: actionService(startServices(parts)),
+    actions: actionService(starting),
+    repin: repinning(starting, signingKey, closers),
     temporalUi: config.http.temporalUi,
     namespace: temporalSettings().namespace,
     serve: { ingress: parts.options.serve.ingress, api: tokens === null ? null : { tokens } },

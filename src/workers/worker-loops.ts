@@ -1,7 +1,6 @@
 /** The loops beside the Temporal workers of `waybill worker`. */
 import type { Logger } from 'pino';
 import type { Database } from '../db/database';
-import { forgetExpired } from '../db/deliveries';
 import type { Queue } from '../domain/workflow-ids';
 import type { Config } from '../schemas/config';
 import type { Telemetry } from '../telemetry/telemetry';
@@ -15,9 +14,7 @@ import { sweepLoop } from './loops/sweep';
 import { actionWorkflows, deliveryWorkflows } from './workflows';
 
 const ATTEND_INTERVAL_MS = 500;
-const UPKEEP_INTERVAL_MS = 60_000;
 const CLOCK_INTERVAL_MS = 30_000;
-const UPKEEP_BATCH = 500;
 
 export interface LoopContext {
   readonly config: Config;
@@ -48,13 +45,6 @@ function deliveryLoops({ config, operations, client, signal, log }: LoopContext)
       name: 'attend',
       intervalMs: ATTEND_INTERVAL_MS,
       round: () => attendRound({ operations, workflows, log }),
-      signal,
-      log,
-    }),
-    runLoop({
-      name: 'forget-expired',
-      intervalMs: UPKEEP_INTERVAL_MS,
-      round: () => forgetExpired(operations, UPKEEP_BATCH),
       signal,
       log,
     }),

@@ -6,10 +6,12 @@ import { Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { actionActivities } from '../activities/actions';
 import { deliveryActivities } from '../activities/deliveries';
+import { operationsActivities } from '../activities/operations';
 import { checkDatabase } from '../db/migrations';
 import type { Queue } from '../domain/workflow-ids';
 import type { Config } from '../schemas/config';
 import { temporalClient, temporalSettings, workerConnection } from '../temporal/connections';
+import { ensureSchedules } from '../temporal/schedules';
 import { registerSearchAttributes } from '../temporal/search-attributes';
 import { createTelemetry } from '../telemetry/telemetry';
 import { WORKFLOW_BUNDLE } from './bundle-workflows';
@@ -71,12 +73,14 @@ async function start({ config, options, log }: Wanted, closers: Closers): Promis
   closers.add(() => temporal.close());
   const telemetry = createTelemetry({ service: 'waybill-worker' });
   const { client } = temporal;
-  const services = await workerServices({ config, log, data, client, telemetry }, closers);
+  const parts = { config, log, data, operations, client, telemetry };
+  const services = await workerServices(parts, closers);
   const connection = await workerConnection(TEMPORAL_PATIENCE_MS, () => {
     log.warn({ address: temporalSettings().address }, 'waiting for the Temporal server');
   });
   closers.add(() => connection.close());
   await registerSearchAttributes(temporal.connection, temporalSettings().namespace);
+  if (queues.includes('operations')) await ensureSchedules(client, taskQueue(config, 'operations'));
   const workers = await Promise.all(
     queues.map((queue) => createWorker({ config, queue, connection, services })),
   );
@@ -132,10 +136,18 @@ function createWorker({ config, queue, connection, services }: QueueParts): Prom
     namespace: temporalSettings().namespace,
     taskQueue: taskQueue(config, queue),
     workflowBundle: { codePath: WORKFLOW_BUNDLE },
-    activities:
-      queue === 'actions'
-        ? actionActivities(services.actions)
-        : deliveryActivities(services.deliveries),
+    activities: activitiesOf(queue, services),
     ...workerSettings(config),
   });
+}
+
+function activitiesOf(queue: Queue, services: WorkerServices): object {
+  switch (queue) {
+    case 'actions':
+      return actionActivities(services.actions);
+    case 'deliveries':
+      return deliveryActivities(services.deliveries);
+    case 'operations':
+      return operationsActivities(services.upkeep);
+  }
 }

@@ -12,6 +12,7 @@ import type { ActionServices } from '../services/actions/action-services';
 import { RequestChecks } from '../services/actions/request-checks';
 import type { StartServices } from '../services/actions/starting';
 import type { AttemptServices } from '../services/attempt-services';
+import type { UpkeepServices } from '../services/upkeep';
 import { httpTargets } from '../targets/http-target';
 import type { Telemetry } from '../telemetry/telemetry';
 import type { temporalClient } from '../temporal/connections';
@@ -26,9 +27,13 @@ import { actionWorkflows } from './workflows';
 /** Longer than a dispatch waits for a worker: what nobody took on is over before its reservation is. */
 const RESERVATION_HOLD_MS = 45_000;
 
+/** What one line of the log says; `waybill routes audit` lists them all. */
+const LOGGED_DIFFERENCES = 20;
+
 export interface WorkerServices {
   readonly deliveries: AttemptServices;
   readonly actions: ActionServices;
+  readonly upkeep: UpkeepServices;
   readonly clock: DatabaseClock;
 }
 
@@ -37,6 +42,8 @@ export interface WorkerParts {
   readonly log: Logger;
   /** Role waybill_data. */
   readonly data: Database;
+  /** Role waybill_operations. */
+  readonly operations: Database;
   readonly client: ReturnType<typeof temporalClient>['client'];
   readonly telemetry: Telemetry;
 }
@@ -46,7 +53,7 @@ export async function workerServices(
   parts: WorkerParts,
   closers: Closers,
 ): Promise<WorkerServices> {
-  const { config, data, telemetry } = parts;
+  const { config, data, operations, telemetry, log } = parts;
   const targets = httpTargets({ connectionsPerOrigin: CONNECTIONS_PER_TARGET });
   closers.add(() => targets.close());
   const secrets = processSecrets(config);
@@ -74,6 +81,13 @@ export async function workerServices(
       routes: actionTargetResolver(data, config.topology),
       random: Math.random,
       holdMs: RESERVATION_HOLD_MS,
+    },
+    upkeep: {
+      operations,
+      differ: (differences) => {
+        const shown = differences.slice(0, LOGGED_DIFFERENCES);
+        log.error({ count: differences.length, differences: shown }, 'counters differ');
+      },
     },
   };
 }

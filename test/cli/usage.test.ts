@@ -13,6 +13,7 @@ const COMMANDS = [
   ['host'],
   ['migrate'],
   ['apply'],
+  ['diff'],
   ['deliveries'],
   ['deliveries', 'list'],
   ['deliveries', 'show'],
@@ -27,8 +28,12 @@ const COMMANDS = [
   ['routes', 'show'],
   ['fleet'],
   ['fleet', 'status'],
+  ['fleet', 'export'],
   ['receipt'],
   ['receipt', 'verify'],
+  ['evidence'],
+  ['evidence', 'new-key'],
+  ['evidence', 'sign'],
 ];
 
 test('every command explains itself with an example', async () => {

@@ -33,6 +33,20 @@ const counters = async () => {
   return rows.map(({ value }) => value);
 };
 
+describe('a snapshot', () => {
+  test('is one instant, whatever others commit meanwhile, and writes nothing', async () => {
+    const count = sql('select sum(value)::integer as sum from waybill.counters');
+    await pool.snapshot(async (run) => {
+      const before = await run(count, []);
+      await pool.transaction((other) => add(other, 'a'));
+      expect(await run(count, [])).toEqual(before);
+    });
+    expect(await counters()).toEqual([1, 0]);
+    await expect(pool.snapshot((run) => add(run, 'a'))).rejects.toThrow();
+    expect(await counters()).toEqual([1, 0]);
+  });
+});
+
 describe('int8', () => {
   test('is a number that compares and adds as one', async () => {
     const [row] = await pool.query(sql('select 9::bigint as active, 10::bigint as capacity'), []);

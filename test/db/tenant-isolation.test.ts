@@ -27,6 +27,11 @@ beforeAll(async () => {
   acme = await insertCatalog(db);
   globex = await insertCatalog(db, { tenant: 'globex' });
   for (const fixture of [acme, globex]) await fill(fixture);
+  await db.rows(
+    `insert into waybill.evidence_statements select connector_id || '-sbom', connector_id, version,
+        'sbom', repeat('a', 64), null, repeat('c', 64), null, 'pass', 'key', now(), null, 'jws'
+      from waybill.connector_versions`,
+  );
   const rows = await db.rows<{ name: string }>(
     `select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid
       where c.relnamespace = 'waybill'::regnamespace and c.relkind = 'r' and a.attname = 'tenant_id'
@@ -145,9 +150,9 @@ describe('a tenant', () => {
   );
 
   test.each(['waybill_data', 'waybill_observer'] as const)(
-    'as %s sees the platform’s connectors and its own, with their versions',
+    'as %s sees the platform’s connectors and its own, with versions and evidence',
     async (role) => {
-      for (const table of ['connectors', 'connector_versions']) {
+      for (const table of ['connectors', 'connector_versions', 'evidence_statements']) {
         const text = `select connector_id as id from waybill.${table} order by 1`;
         const seen = await asTenant(db.as(role), 'acme', text);
         expect(seen).toEqual([{ id: 'acme-own' }, { id: 'github' }]);
@@ -198,21 +203,10 @@ describe('what a role may not do', () => {
   }
 
   test.each([
-    'settings',
-    'catalog_revision',
-    'connectors',
-    'connector_versions',
-    'instances',
-    'targets',
-    'subscriptions',
-    'ingresses',
-    'capabilities',
-    'version_capabilities',
-    'credential_revisions',
-    'quota_policies',
-    'bindings',
-    'lifecycle_requests',
-    'schema_version',
+    ...['settings', 'catalog_revision', 'connectors', 'connector_versions', 'instances'],
+    ...['targets', 'subscriptions', 'ingresses', 'capabilities', 'version_capabilities'],
+    ...['evidence_statements', 'credential_revisions', 'quota_policies', 'bindings'],
+    ...['lifecycle_requests', 'schema_version'],
   ])('the data role cannot write %s', async (table) => {
     for (const text of await writes(table)) {
       await expect(asTenant(db.as('waybill_data'), 'acme', text)).rejects.toMatchObject(DENIED);

@@ -27,12 +27,14 @@ import { createTestDatabase } from '../support/test-database';
 import type { TestDatabase } from '../support/test-database';
 import type { StoredDelivery } from './stored-delivery';
 import { lifecycleDeps } from './lifecycle-deps';
+import { repinDeps } from './repin-deps';
 
 export const SECRET = 'it is a secret to everybody';
 export const READ = 'factory.connections.read';
 export const OPERATE = 'factory.connections.operate';
 export const ACTIONS_READ = 'factory.actions.read';
 export const ACTIONS_RUN = 'factory.actions.run';
+export const ACTIONS_OPERATE = 'factory.actions.operate';
 
 export interface Answer<Body = Record<string, unknown>> {
   readonly status: number;
@@ -116,6 +118,7 @@ export class Harness {
       actions: actionService(
         startingActions(data, (action, why) => void this.attended.push([why, action.actionId])),
       ),
+      repin: repinDeps(data, this.key, this.attended),
       publicKeys: { keys: publicKeySet([this.key]).keys.map((key) => ({ ...key })) },
       temporalUi: 'http://127.0.0.1:8233',
       namespace: 'default',

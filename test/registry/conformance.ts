@@ -3,9 +3,13 @@
  * its ports. Set up and looked into through a small fixture; time passes by the fixture's word.
  */
 import { capacityConformance } from './conformance/capacity';
+import { catalogConformance } from './conformance/catalog';
 import { choosingConformance } from './conformance/choosing';
+import { movingConformance } from './conformance/moving';
 import { replicaConformance } from './conformance/replicas';
+import { keepingConformance } from './conformance/keeping';
 import { reservingConformance } from './conformance/reserving';
+import { rolloutConformance } from './conformance/rollouts';
 import { settlingConformance } from './conformance/settling';
 import { Rig } from './fixture';
 import type { RegistryFixture } from './fixture';
@@ -18,6 +22,9 @@ export function registryConformance(make: () => Promise<RegistryFixture>): void 
   afterEach(() => rig.fixture.close());
 
   const now = () => rig;
+  describe('reading the catalog', () => {
+    catalogConformance(now);
+  });
   describe('reserving', () => {
     reservingConformance(now);
   });
@@ -29,6 +36,15 @@ export function registryConformance(make: () => Promise<RegistryFixture>): void 
   });
   describe('capacity', () => {
     capacityConformance(now);
+  });
+  describe('moving', () => {
+    movingConformance(now);
+  });
+  describe('rollouts', () => {
+    rolloutConformance(now);
+  });
+  describe('keeping', () => {
+    keepingConformance(now);
   });
   describe('replicas', () => {
     replicaConformance(now);

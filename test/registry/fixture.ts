@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { tenantId } from '../../src/domain/ids';
-import type { LifecycleAnswer } from '../../src/domain/registry-ports';
+import type { LifecycleAnswer, StartAnswer } from '../../src/domain/registry-ports';
 import type {
   QuotaScope,
   ReserveAnswer,
@@ -52,10 +52,28 @@ export interface CatalogChange {
     readonly connector: string;
     readonly status: 'active' | 'deprecated' | 'revoked';
   };
+  /** Until when the connector's first version has its evidence, from now. */
+  readonly evidence?: { readonly connector: string; readonly endsInMs: number };
   readonly credential?: { readonly instance: string; readonly status: 'active' | 'revoked' };
   readonly quota?: { readonly id: string; readonly limits: QuotaLimits };
   readonly rate?: { readonly connector: string; readonly limit: RateLimit };
   readonly settings?: Partial<FleetSettings>;
+  /** The instance moves on to a version that has not been there before. */
+  readonly rollout?: { readonly instance: string; readonly version: string };
+  readonly offer?: CapabilityOffer;
+  readonly removedOffer?: { readonly connector: string; readonly capability: string };
+  readonly profiles?: { readonly connector: string; readonly names: readonly string[] };
+  /** The change is a revision of its own. */
+  readonly published?: true;
+}
+
+/** One more capability of a connector. */
+export interface CapabilityOffer {
+  readonly capability: string;
+  readonly interfaceName: string;
+  readonly connector: string;
+  /** Whose instance binds it; null: nobody's. */
+  readonly instance: { readonly tenant: string; readonly id: string } | null;
 }
 
 export interface RegistryFixture {
@@ -69,6 +87,10 @@ export interface RegistryFixture {
   held(): Promise<Record<string, number>>;
   /** Evidence that came after the attempt was settled otherwise. */
   lateEvidence(tenant: string, action: string, fence: number): Promise<unknown[]>;
+  /** The action's time is over: retention makes a tombstone of it. False: it does not. */
+  bury(tenant: string, action: string): Promise<boolean>;
+  /** Holds reserving as after a restore, or releases it. */
+  recovering(held: boolean): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -136,10 +158,21 @@ export class Rig {
   }
 
   async start(action: string, tenant = 'acme', capability = CAPABILITY) {
+    const answer = await this.startAt(null, action, { tenant, capability });
+    if (answer.kind === 'stale_plan') throw new Error('no revision was asked for');
+    return answer;
+  }
+
+  /** Starts it only at that revision; null: at any. */
+  startAt(
+    ifCatalogRevision: number | null,
+    action: string,
+    { tenant = 'acme', capability = CAPABILITY } = {},
+  ): Promise<StartAnswer> {
     return this.registry.ledger.startAction({
       ...{ tenantId: tenantId(tenant), actionId: action, capabilityId: capability },
       ...{ request: requestOf(action), affinityKey: null, requestedBy: 'ada' },
-      ...{ deadlineMs: 3_600_000, retryBudget: 5, attendAfterMs: 2_000 },
+      ...{ deadlineMs: 3_600_000, retryBudget: 5, attendAfterMs: 2_000, ifCatalogRevision },
     });
   }
 

@@ -2,16 +2,26 @@
 import { createHash } from 'node:crypto';
 import { tenantId } from '../../src/domain/ids';
 import { memoryRegistry } from '../../src/memory/registry';
+import { bury } from '../../src/memory/retention';
 import type { RegistryState } from '../../src/memory/state';
 import { emptyState, keyOf } from '../../src/memory/state';
 import type { AccountSeed, CatalogChange, RegistryFixture, ReplicaSeed } from './fixture';
 import { ANYWHERE, CAPABILITY } from './fixture';
 
+type Rollout = NonNullable<CatalogChange['rollout']>;
+
 const digest = (text: string) => createHash('sha256').update(text).digest('hex');
 
 export function memoryFixture(): RegistryFixture {
-  let now = Date.parse('2026-01-01T00:00:00Z');
-  const state = emptyState(() => now);
+  const clock = { nowMs: Date.parse('2026-01-01T00:00:00Z') };
+  return memoryFixtureOver(
+    emptyState(() => clock.nowMs),
+    clock,
+  );
+}
+
+/** Over a state that the test looks into. */
+export function memoryFixtureOver(state: RegistryState, clock: { nowMs: number }): RegistryFixture {
   return {
     registry: (topology = ANYWHERE) => memoryRegistry(state, topology),
     account(seed) {
@@ -27,7 +37,7 @@ export function memoryFixture(): RegistryFixture {
       return Promise.resolve();
     },
     elapse(ms) {
-      now += ms;
+      clock.nowMs += ms;
       return Promise.resolve();
     },
     held() {
@@ -39,6 +49,11 @@ export function memoryFixture(): RegistryFixture {
       const attempts = state.actions.get(keyOf(tenant, action))?.attempts ?? [];
       const attempt = attempts.find((one) => one.fence === fence);
       return Promise.resolve(attempt?.lateEvidence ?? []);
+    },
+    bury: (tenant, action) => Promise.resolve(bury(state, tenantId(tenant), action)),
+    recovering(held) {
+      state.recovering = held;
+      return Promise.resolve();
     },
     close: () => Promise.resolve(),
   };
@@ -55,7 +70,8 @@ function addAccount(state: RegistryState, seed: AccountSeed): void {
     state.connectors.set(seed.connector, { connectorId: seed.connector, enabled: true });
     state.versions.push({
       ...{ connectorId: seed.connector, version: '1.0.0', manifestDigest: digest('manifest') },
-      ...{ capabilities: [CAPABILITY], status: 'active', rateLimit: null },
+      ...{ capabilities: [CAPABILITY], profiles: [], status: 'active', rateLimit: null },
+      evidenceUntil: Number.POSITIVE_INFINITY,
     });
   }
   const of = { tenantId: tenant, instanceId: seed.instance };
@@ -70,10 +86,25 @@ function addAccount(state: RegistryState, seed: AccountSeed): void {
   });
 }
 
+function rollOut(state: RegistryState, { instance, version }: Rollout): void {
+  const entry = instanceOf(state, instance);
+  const before = state.versions.find(({ connectorId }) => connectorId === entry.connectorId);
+  if (before === undefined) throw new Error('the instance has no version');
+  state.versions.push({ ...before, version });
+  entry.version = version;
+}
+
+function instanceOf(state: RegistryState, id: string) {
+  const found = state.instances.find(({ instanceId }) => instanceId === id);
+  if (found === undefined) throw new Error(`there is no instance ${id}`);
+  return found;
+}
+
 function addReplica(state: RegistryState, seed: ReplicaSeed): void {
+  const { version } = instanceOf(state, seed.instance);
   state.replicas.set(seed.replica, {
     ...{ replicaId: seed.replica, tenantId: tenantId(seed.tenant), instanceId: seed.instance },
-    ...{ version: '1.0.0', endpoint: 'http://127.0.0.1:1', peerDid: `did:key:${seed.replica}` },
+    ...{ version, endpoint: 'http://127.0.0.1:1', peerDid: `did:key:${seed.replica}` },
     topology: { region: seed.region, zone: seed.zone, capacityClass: seed.capacityClass },
     ...{ capacity: seed.capacity, status: 'offline', leaseEndsAt: Number.NEGATIVE_INFINITY },
     ...{ sequence: 0, incarnation: 0, healthRevision: 0, storeEpoch: null, contrary: 0 },
@@ -82,7 +113,35 @@ function addReplica(state: RegistryState, seed: ReplicaSeed): void {
   });
 }
 
+function changeOffers(state: RegistryState, change: CatalogChange): void {
+  const { offer, removedOffer, profiles, published } = change;
+  const of = (connector: string) =>
+    state.versions.filter(({ connectorId }) => connectorId === connector);
+  if (offer !== undefined) {
+    const { capability: capabilityId, interfaceName, connector, instance } = offer;
+    state.capabilities.set(capabilityId, {
+      ...{ capabilityId, interfaceName, sideEffect: 'read', recovery: 'lookup' },
+      ...{ requestSchema: {}, resultSchema: {}, contractDigest: digest(capabilityId) },
+    });
+    for (const entry of of(connector)) entry.capabilities = [...entry.capabilities, capabilityId];
+    if (instance !== null) {
+      state.bindings.push({
+        ...{ tenantId: tenantId(instance.tenant), instanceId: instance.id, capabilityId },
+        ...{ priority: 100, enabled: true, spill: 'never', spread: false, policyRevision: 1 },
+        ...{ credentialRevision: 'r1', quotaPolicyId: null },
+      });
+    }
+  }
+  for (const entry of of(removedOffer?.connector ?? '')) {
+    entry.capabilities = entry.capabilities.filter((id) => id !== removedOffer?.capability);
+  }
+  for (const entry of of(profiles?.connector ?? '')) entry.profiles = profiles?.names ?? [];
+  if (published === true) state.catalogRevision += 1;
+}
+
 function applyChange(state: RegistryState, change: CatalogChange): void {
+  changeOffers(state, change);
+  if (change.rollout !== undefined) rollOut(state, change.rollout);
   const { binding, instance, connector, version, credential, quota, rate, settings } = change;
   const pick = <Entry>(list: readonly Entry[], is: (entry: Entry) => boolean): Entry => {
     const found = list.find(is);
@@ -104,6 +163,11 @@ function applyChange(state: RegistryState, change: CatalogChange): void {
   if (version !== undefined) {
     const entry = pick(state.versions, ({ connectorId }) => connectorId === version.connector);
     entry.status = version.status;
+  }
+  if (change.evidence !== undefined) {
+    const { connector: id, endsInMs } = change.evidence;
+    pick(state.versions, ({ connectorId }) => connectorId === id).evidenceUntil =
+      state.nowMs() + endsInMs;
   }
   if (credential !== undefined) {
     const entry = pick(state.credentials, ({ instanceId }) => instanceId === credential.instance);

@@ -26,7 +26,7 @@ type Step =
       readonly settlement: Settlement;
     }
   | { readonly do: 'extend' | 'record'; readonly action: string; readonly which: Which }
-  | { readonly do: 'clearUp'; readonly action: string }
+  | { readonly do: 'clearUp' | 'putOff' | 'move'; readonly action: string }
   | { readonly do: 'call'; readonly what: (typeof CALLS)[number] }
   | { readonly do: 'revive' | 'sweep' }
   | { readonly do: 'elapse'; readonly ms: number };
@@ -51,6 +51,8 @@ const step = fc.oneof(
   { weight: 10, arbitrary: fc.record({ do: doing('settle'), action, which, settlement }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('extend', 'record'), action, which }) },
   { weight: 5, arbitrary: fc.record({ do: doing('clearUp'), action }) },
+  { weight: 1, arbitrary: fc.record({ do: doing('putOff'), action }) },
+  { weight: 3, arbitrary: fc.record({ do: doing('move'), action }) },
   { weight: 2, arbitrary: fc.record({ do: doing('call'), what: fc.constantFrom(...CALLS) }) },
   { weight: 3, arbitrary: fc.record({ do: doing('revive') }) },
   // Far enough from every lease, deadline and circuit that the seconds of the test do not matter.
@@ -95,6 +97,10 @@ class Side {
       }
       case 'clearUp':
         return rig.clearUp(step.action);
+      case 'putOff':
+        return this.#putOff(step.action);
+      case 'move':
+        return this.#move(step.action);
       case 'call':
         return this.#call(step.what);
       case 'revive':
@@ -130,6 +136,23 @@ class Side {
     }
     if ('retryInMs' in answer) return { ...answer, retryInMs: 0 };
     return 'endsInMs' in answer ? { ...answer, endsInMs: 0 } : answer;
+  }
+
+  /** The provider wants a pause: not started, and nothing more for a while. */
+  #putOff(name: string): Promise<unknown> {
+    return this.rig.registry.resolver.settleRoute({
+      ...this.#at({ action: name, which: 'newest' }),
+      ...{ settlement: 'not_started', unknownCause: null, evidence: {}, retryAfterMs: 10_500 },
+    });
+  }
+
+  async #move(name: string): Promise<unknown> {
+    const { operator } = this.rig.registry;
+    const at = { tenantId: tenantId('acme'), actionId: name };
+    const begun = await operator.beginRepin(at, null);
+    if (begun.kind !== 'seal') return begun;
+    const wish = { by: 'ada', reason: 'a test' };
+    return operator.concludeRepin({ ...at, fence: begun.fence }, wish, {});
   }
 
   #fence(step: { readonly action: string; readonly which: Which }): number {

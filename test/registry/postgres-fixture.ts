@@ -1,8 +1,11 @@
 /** The registry in a real Postgres of its own, set up by plain SQL; the product calls as its roles. */
 import { actionLedger } from '../../src/db/actions';
 import { capabilityCatalog } from '../../src/db/capabilities';
+import { beginRecovery, endRecovery } from '../../src/db/recovery';
 import { fleetStatusProvider, registryAdministrator, registryReader } from '../../src/db/replicas';
+import { routeOperator } from '../../src/db/route-operations';
 import { actionTargetResolver } from '../../src/db/routes';
+import { retainActions } from '../../src/db/route-upkeep';
 import type { TestDatabase } from '../support/test-database';
 import type { AccountSeed, CatalogChange, RegistryFixture, ReplicaSeed } from './fixture';
 import { ANYWHERE, CAPABILITY } from './fixture';
@@ -13,6 +16,7 @@ export function postgresFixture(db: TestDatabase): RegistryFixture {
       catalog: capabilityCatalog(db.as('waybill_data')),
       ledger: actionLedger(db.as('waybill_data')),
       resolver: actionTargetResolver(db.as('waybill_data'), topology),
+      operator: routeOperator(db.as('waybill_data')),
       reader: registryReader(db.as('waybill_lifecycle')),
       administrator: registryAdministrator(db.as('waybill_lifecycle')),
       fleet: fleetStatusProvider(db.as('waybill_operations')),
@@ -34,6 +38,11 @@ export function postgresFixture(db: TestDatabase): RegistryFixture {
         [tenant, action, fence],
       );
       return row?.late ?? [];
+    },
+    bury: (tenant, action) => bury(db, tenant, action),
+    async recovering(held) {
+      const operations = db.as('waybill_operations');
+      await (held ? beginRecovery(operations, 'test') : endRecovery(operations, 'test'));
     },
     close: () => db.drop(),
   };
@@ -100,7 +109,66 @@ export async function addReplica(db: Pick<TestDatabase, 'rows'>, seed: ReplicaSe
   );
 }
 
+async function changeOffers(db: TestDatabase, change: CatalogChange): Promise<void> {
+  const { offer, removedOffer, profiles, published } = change;
+  if (offer !== undefined) {
+    const { capability, interfaceName, connector, instance } = offer;
+    await db.rows(
+      `insert into waybill.capabilities
+        select $1, $2, 'read', 'lookup', '{}', '{}', encode(sha256(convert_to($1, 'UTF8')), 'hex')`,
+      [capability, interfaceName],
+    );
+    await db.rows(`insert into waybill.version_capabilities values ($1, '1.0.0', $2)`, [
+      connector,
+      capability,
+    ]);
+    if (instance !== null) {
+      await db.rows(
+        `insert into waybill.bindings (tenant_id, capability_id, instance_id, credential_revision)
+          values ($1, $2, $3, 'r1')`,
+        [instance.tenant, capability, instance.id],
+      );
+    }
+  }
+  if (removedOffer !== undefined) {
+    await db.rows(
+      'delete from waybill.version_capabilities where connector_id = $1 and capability_id = $2',
+      [removedOffer.connector, removedOffer.capability],
+    );
+  }
+  if (profiles !== undefined) {
+    await db.rows('update waybill.connector_versions set profiles = $2 where connector_id = $1', [
+      profiles.connector,
+      profiles.names,
+    ]);
+  }
+  if (published === true) {
+    await db.rows('update waybill.catalog_revision set revision = revision + 1');
+  }
+}
+
+async function rollOut(
+  db: TestDatabase,
+  { instance, version }: NonNullable<CatalogChange['rollout']>,
+): Promise<void> {
+  for (const table of ['connector_versions', 'version_capabilities']) {
+    await db.rows(
+      `insert into waybill.${table} select (jsonb_populate_record(v,
+          jsonb_build_object('version', $2::text))).*
+        from waybill.${table} v join waybill.instances i using (connector_id)
+        where i.instance_id = $1 and v.version = '1.0.0'`,
+      [instance, version],
+    );
+  }
+  await db.rows('update waybill.instances set version = $2 where instance_id = $1', [
+    instance,
+    version,
+  ]);
+}
+
 async function applyChange(db: TestDatabase, change: CatalogChange): Promise<void> {
+  await changeOffers(db, change);
+  if (change.rollout !== undefined) await rollOut(db, change.rollout);
   const { binding, instance, connector, version, credential, quota, rate, settings } = change;
   const set = (text: string, key: string, value: unknown) =>
     db.rows(`update waybill.${text} = $1`, [key, value]);
@@ -116,7 +184,17 @@ async function applyChange(db: TestDatabase, change: CatalogChange): Promise<voi
   }
   if (version !== undefined) {
     const { connector: id, status } = version;
-    await set('connector_versions set status = $2 where connector_id', id, status);
+    const first = `version = '1.0.0' and connector_id`;
+    await set(`connector_versions set status = $2 where ${first}`, id, status);
+  }
+  if (change.evidence !== undefined) {
+    const { connector: id, endsInMs } = change.evidence;
+    await db.rows(
+      `update waybill.connector_versions
+        set evidence_until = clock_timestamp() + make_interval(secs => $2 / 1000.0)
+        where version = '1.0.0' and connector_id = $1`,
+      [id, endsInMs],
+    );
   }
   if (credential !== undefined) {
     const { instance: id, status } = credential;
@@ -147,7 +225,9 @@ async function elapse(db: TestDatabase, ms: number): Promise<void> {
     ['replicas', 'lease_ends_at'],
     ['replicas', 'circuit_open_until'],
     ['rate_limits', 'due_at'],
+    ['rate_limits', 'held_until'],
     ['quota_counters', 'released_at'],
+    ['connector_versions', 'evidence_until'],
     ['actions', 'deadline_at'],
     ['actions', 'attend_at'],
   ];
@@ -157,4 +237,13 @@ async function elapse(db: TestDatabase, ms: number): Promise<void> {
       [ms],
     );
   }
+}
+
+async function bury(db: TestDatabase, tenant: string, action: string): Promise<boolean> {
+  await db.rows(
+    `update waybill.actions set closed_at = closed_at - interval '31 days'
+      where tenant_id = $1 and action_id = $2 and closed_at is not null`,
+    [tenant, action],
+  );
+  return (await retainActions(db.as('waybill_operations'), 100)).actions === 1;
 }

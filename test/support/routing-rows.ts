@@ -20,4 +20,11 @@ export async function fillRouting(db: TestDatabase, tenant: string): Promise<voi
   await rig.fixture.change({ rate: { connector, limit } });
   await rig.host({ tenant, instance: 'tracker', replica: `${tenant}-host` });
   await rig.reserved('held', { tenantId: tenantId(tenant), affinityKey: 'thread-1' });
+  await rig.start('over', tenant);
+  await db.rows(`select waybill.request_cancel($1, 'over', 'ada', 'over')`, [tenant]);
+  await rig.fixture.bury(tenant, 'over');
+  await db.rows(
+    `insert into waybill.retired_routes values ($1, 'held', 7, '{}', 1, now(), 'ada', 'moved', '{}')`,
+    [tenant],
+  );
 }

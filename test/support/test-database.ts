@@ -3,7 +3,7 @@
  * `admin` bypasses row-level security: it is for set-up and for verdicts, never for the product.
  */
 import { randomBytes } from 'node:crypto';
-import { Client } from 'pg';
+import { Pool } from 'pg';
 import type { QueryResultRow } from 'pg';
 import { Database } from '../../src/db/database';
 import type { DatabaseOptions, DatabaseRole } from '../../src/db/database';
@@ -25,8 +25,9 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const name = `waybill_test_${randomBytes(6).toString('hex')}`;
   await asAdmin(server, (client) => client.query(`create database ${name} template ${template}`));
   const url = databaseUrl(server, name);
-  const admin = new Client({ connectionString: url });
-  await admin.connect();
+  // One connection, and another one where a restore has cut it.
+  const admin = new Pool({ connectionString: url, max: 1, idleTimeoutMillis: 0 });
+  admin.on('error', () => undefined);
   const pools = new Map<DatabaseRole, Database>();
   return {
     url,

@@ -16,6 +16,7 @@ interface StartOptions extends ApiOptions {
   readonly affinity?: string;
   readonly deadline?: number;
   readonly retries?: number;
+  readonly ifCatalogRevision?: number;
   readonly wait?: number;
   readonly json?: true;
 }
@@ -31,6 +32,11 @@ export function addStart(actions: Command): void {
       .option('--affinity <key>', 'keep to the account that others of this key went to')
       .option('--deadline <time>', 'how long it may take in all (default: 1h)', parseDuration)
       .option('--retries <count>', 'attempts after the first (default: 5)', parseCount)
+      .option(
+        '--if-catalog-revision <revision>',
+        'only while the catalog is at this revision, that of a verified plan',
+        parseRevision,
+      )
       .option('--wait <time>', 'wait for its end; exit 1 unless it completes', parseDuration)
       .option('--json', 'answer as JSON'),
   )
@@ -68,6 +74,11 @@ function parseCount(text: string): number {
   throw new InvalidArgumentError('Write a whole number.');
 }
 
+function parseRevision(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('Write a whole number.');
+}
+
 async function start(capabilityId: string, options: StartOptions): Promise<void> {
   const api = await openApi(options);
   const body = {
@@ -76,6 +87,7 @@ async function start(capabilityId: string, options: StartOptions): Promise<void>
     affinityKey: options.affinity,
     deadlineMs: options.deadline,
     retryBudget: options.retries,
+    ifCatalogRevision: options.ifCatalogRevision,
   };
   const action = await startAndWait(api, { id: options.id, body, waitMs: options.wait ?? 0 });
   if (options.json) printJson(action);

@@ -9,6 +9,12 @@ import {
   type StartActionBody,
 } from '../../schemas/api-actions';
 import {
+  CapabilityDetail,
+  CapabilityPage,
+  type ListCapabilitiesQuery,
+  type ShowCapabilityQuery,
+} from '../../schemas/api-capabilities';
+import {
   DeliveryHistory,
   DeliveryPage,
   ReplayAccepted,
@@ -16,7 +22,14 @@ import {
 } from '../../schemas/api-deliveries';
 import { TenantFleet, type FleetStatusQuery } from '../../schemas/api-fleet';
 import { KeySet } from '../../schemas/api-health';
+import { PlanAnswer } from '../../schemas/api-plans';
 import { Problem } from '../../schemas/api-problems';
+import { QuotaPage, type ListQuotasQuery } from '../../schemas/api-quotas';
+import {
+  AttemptPage,
+  RepinAnswer,
+  type ListAttemptsQuery,
+} from '../../schemas/api-route-operations';
 import { RouteDetail, RoutePage, type ListRoutesQuery } from '../../schemas/api-routes';
 
 const TIMEOUT_MS = 30_000;
@@ -67,6 +80,35 @@ export class ApiClient {
 
   cancelAction(actionId: string, reason: string): Promise<CancelAnswer> {
     return this.#call(CancelAnswer, 'POST', `${actionPath(actionId)}/cancel`, { body: { reason } });
+  }
+
+  listCapabilities(query: z.input<typeof ListCapabilitiesQuery>): Promise<CapabilityPage> {
+    return this.#call(CapabilityPage, 'GET', `/v1/capabilities${search(query)}`);
+  }
+
+  showCapability(
+    capabilityId: string,
+    query: z.input<typeof ShowCapabilityQuery>,
+  ): Promise<CapabilityDetail> {
+    const path = `/v1/capabilities/${encodeURIComponent(capabilityId)}${search(query)}`;
+    return this.#call(CapabilityDetail, 'GET', path);
+  }
+
+  /** @param plan as written: the API says what is wrong with it */
+  verifyPlan(plan: object): Promise<PlanAnswer> {
+    return this.#call(PlanAnswer, 'POST', '/v1/plans/verify', { body: plan });
+  }
+
+  repinAction(actionId: string, reason: string): Promise<RepinAnswer> {
+    return this.#call(RepinAnswer, 'POST', `${actionPath(actionId)}/repin`, { body: { reason } });
+  }
+
+  listAttempts(query: z.input<typeof ListAttemptsQuery>): Promise<AttemptPage> {
+    return this.#call(AttemptPage, 'GET', `/v1/routes/attempts${search(query)}`);
+  }
+
+  listQuotas(query: z.input<typeof ListQuotasQuery>): Promise<QuotaPage> {
+    return this.#call(QuotaPage, 'GET', `/v1/quotas${search(query)}`);
   }
 
   listRoutes(query: z.input<typeof ListRoutesQuery>): Promise<RoutePage> {

@@ -3,7 +3,13 @@ import { WaybillError } from '../../domain/errors';
 
 /** Something that only the command line can come to, with a code of its own. */
 export class CommandFailure extends Error {
-  readonly code: 'story_failed' | 'interrupted' | 'action_not_completed' | 'cancel_too_late';
+  readonly code:
+    | 'story_failed'
+    | 'interrupted'
+    | 'action_not_completed'
+    | 'plan_not_verified'
+    | 'counters_differ'
+    | 'cancel_too_late';
 
   constructor(code: CommandFailure['code'], message: string) {
     super(message);

@@ -1,5 +1,5 @@
 /** One route as a page for people, and the parts of it that the page of an action shows, too. */
-import type { Route, RouteAttempt, RouteDetail } from '../../schemas/api-routes';
+import type { RetiredRoute, Route, RouteAttempt, RouteDetail } from '../../schemas/api-routes';
 import { facts, page, plain, table, titled } from './sections';
 import type { Column } from './table';
 
@@ -12,6 +12,7 @@ export function routePage(route: RouteDetail, width: number): string {
       ['open until', route.openUntil ?? '-'],
     ]),
     titled('assignment', routeFacts(route)),
+    titled('taken back', table(RETIRED, route.retired, width)),
     titled('attempts', attemptTable(route.attempts, width)),
   ]);
 }
@@ -37,6 +38,14 @@ export function routeFacts(route: Route): string {
 export function attemptTable(attempts: readonly RouteAttempt[], width: number): string {
   return table(ATTEMPTS, attempts, width);
 }
+
+const RETIRED: readonly Column<RetiredRoute>[] = [
+  { title: 'at', value: (row) => row.retiredAt },
+  { title: 'from', value: (row) => row.replicaId },
+  { title: 'by', value: (row) => row.retiredBy, optional: 1 },
+  { title: 'reason', value: (row) => row.reason, wraps: true },
+  { title: 'proof', value: (row) => plain(row.proof), optional: 2 },
+];
 
 const ATTEMPTS: readonly Column<RouteAttempt>[] = [
   { title: 'no', value: (row) => String(row.attemptNo) },

@@ -15,6 +15,8 @@ export type HostResult =
       /** False is the host's signed word that nothing has begun. */
       readonly started: boolean;
       readonly highestFence: number | null;
+      /** Of `rate_limited`: how long the provider wants to be left alone. Null otherwise. */
+      readonly retryAfterMs: number | null;
       readonly storeEpoch: string;
     }
   /** No byte of the request reached the host. */

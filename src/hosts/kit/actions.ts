@@ -22,6 +22,7 @@ import {
 import { within, Jobs, type Job } from './jobs';
 import { storable } from './outcomes';
 import type { ReachPoint } from './points';
+import { limitOf, type PutOff } from './rate-limits';
 import type { ActionRef, Decide, HostStore, RecordedWork, UsedToken } from './store';
 
 export interface ActionDeps {
@@ -54,7 +55,7 @@ export interface ReconcileCall extends ActionCall {
 }
 
 /** How a job ended: what stands for good, or why nothing does. */
-type End = HostOutcome | Recovery;
+type End = HostOutcome | Recovery | PutOff;
 
 /** A recovery may find that nothing began; more rounds than this need another call. */
 const ROUNDS = 4;
@@ -87,6 +88,7 @@ export class Actions {
       const step = await this.#begin(call, prepared, { again, first: round === 0 });
       if (step.kind !== 'job') return step;
       const end = await this.#wait(call, step.job);
+      if (end?.kind === 'refused') return await this.#asRefusal(call, end);
       if (end?.kind === 'running' || step.job.kind === 'execution') return asOutcome(end);
       if (end?.kind !== 'not_started' && end?.kind !== 'repeatable') return asOutcome(end);
       again = end.kind === 'repeatable';
@@ -114,7 +116,10 @@ export class Actions {
       if (step.job.kind === 'execution') step.job.abort();
       const end = await this.#wait(call, step.job);
       // A try that ended without a result: the next round recovers it. Nothing began: a tombstone.
-      const retry = step.job.kind === 'execution' ? end === null : end?.kind === 'not_started';
+      const retry =
+        step.job.kind === 'execution'
+          ? end === null || end.kind === 'refused'
+          : end?.kind === 'not_started';
       if (!retry) return asOutcome(end);
     }
     return { kind: 'unknown' };
@@ -204,12 +209,25 @@ export class Actions {
       controls.signal.addEventListener('abort', () => {
         prepared.cancel(context).catch(failed);
       });
-      const outcome = await prepared.execute(context);
+      const outcome = await prepared.execute(context).catch(limitOf);
       await reach('provider_response_received');
+      if (outcome.kind === 'refused') return await this.#putOff(ref, work, outcome);
       const standing = await store.update(ref, null, finish(storable(outcome)));
       await reach('result_persisted');
       return standing;
     });
+  }
+
+  /** This try had no effect; whether an earlier one had is as open as before. */
+  async #putOff(ref: ActionRef, { tries }: RecordedWork, limited: PutOff): Promise<PutOff> {
+    if (tries > 1) return { ...limited, started: true };
+    await this.#deps.store.update(ref, null, withdraw());
+    return limited;
+  }
+
+  async #asRefusal(ref: ActionRef, refused: PutOff): Promise<RefusedAnswer> {
+    const record = await this.#deps.store.read(ref);
+    return { ...refused, highest_fence: record?.highestFence ?? null };
   }
 
   #startRecovery(ref: ActionRef, work: RecordedWork): Job<End> {
@@ -268,7 +286,9 @@ function runningNow({ progress }: Job<End>): HostOutcome {
 
 /** Null: the job failed, so what it did is not known. */
 function asOutcome(end: End | null): HostOutcome {
-  return end === null || end.kind === 'repeatable' ? { kind: 'unknown' } : end;
+  return end === null || end.kind === 'repeatable' || end.kind === 'refused'
+    ? { kind: 'unknown' }
+    : end;
 }
 
 function refusedBy({ refusal, started, highestFence }: StoreRefusal): RefusedAnswer {

@@ -29,14 +29,30 @@ export type Recovery =
   | { readonly kind: 'repeatable' }
   | { readonly kind: 'unknown' };
 
+/**
+ * Thrown by `execute` before it has any effect: the provider wants to be left alone for so long. The
+ * action is sent again later, and nothing else is sent to this account meanwhile.
+ */
+export class RateLimited extends Error {
+  readonly retryAfterMs: number;
+
+  /** @param retryAfterMs more than a day counts as a day */
+  constructor(retryAfterMs: number) {
+    super(`the provider wants to be left alone for ${retryAfterMs} ms`);
+    this.name = 'RateLimited';
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
 export interface CapabilityWork<Request> {
   /** What the manifest says; its id is the key of the capability. */
   readonly contract: Omit<ManifestCapability, 'capabilityId'>;
   /** Reads a request's JSON; throws where it is not one. A zod schema's `parse` will do. */
   readonly parse: (body: unknown) => Request;
   /**
-   * Does it. Resolves with what became of it for good; throws (anything) where that is not known, and
-   * `recover` is asked later.
+   * Does it. Resolves with what became of it for good; throws `RateLimited` before any effect where the
+   * provider wants to wait; throws (anything else) where what became of it is not known, and `recover`
+   * is asked later.
    */
   readonly execute: (context: WorkContext, request: Request) => Promise<FinalOutcome>;
   /** Finds out what became of it. Needed for the recovery `lookup`. */

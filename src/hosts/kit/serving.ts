@@ -127,6 +127,8 @@ function statusOf(verdict: HostVerdict): number {
     case 'token_replayed':
     case 'wrong_audience':
       return 401;
+    case 'rate_limited':
+      return 429;
     case 'draining':
       return 503;
     case 'unknown_capability':

@@ -1,6 +1,7 @@
 /** How the reference connector talks to the controlled provider. */
 import { request } from 'undici';
 import type { z } from 'zod';
+import { RateLimited } from '../kit/connector';
 import { readCapped } from '../protocol/read-capped';
 import { Effect } from './ledger';
 import { Effects, ProviderRecord } from './messages';
@@ -16,13 +17,20 @@ export interface ProviderAccess {
 /** A definite answer of the provider that is not the one asked for. */
 export class ProviderRefusal extends Error {
   readonly status: number;
+  /** How long it wants to be left alone, in milliseconds; null: it has not said. */
+  readonly retryAfterMs: number | null;
 
-  constructor(status: number) {
+  constructor(status: number, retryAfter: unknown) {
     super(`the provider answered ${status}`);
     this.name = 'ProviderRefusal';
     this.status = status;
+    const seconds = typeof retryAfter === 'string' && /^\d{1,6}$/.test(retryAfter);
+    this.retryAfterMs = seconds ? Number(retryAfter) * 1_000 : null;
   }
 }
+
+/** Of a provider that limits without saying for how long. */
+const USUAL_PAUSE_MS = 1_000;
 
 export interface NewWork {
   readonly title: string;
@@ -39,10 +47,12 @@ export class ProviderClient {
     this.#access = access;
   }
 
+  /** @throws RateLimited where the provider wants to be left alone; then there is no effect */
   async create(kind: 'tickets' | 'jobs', work: NewWork, key: string | null): Promise<Effect> {
     const headers = key === null ? {} : { 'idempotency-key': key };
     const body = JSON.stringify(work);
-    return await this.#call(Effect, { method: 'POST', path: `/v1/${kind}`, headers, body });
+    const call = { method: 'POST', path: `/v1/${kind}`, headers, body } as const;
+    return await this.#call(Effect, call).catch(putOff);
   }
 
   async findByReference(reference: string): Promise<Effect[]> {
@@ -60,7 +70,7 @@ export class ProviderClient {
 
   async record(id: string): Promise<ProviderRecord> {
     const path = `/v1/records/${encodeURIComponent(id)}`;
-    return await this.#call(ProviderRecord, { method: 'GET', path });
+    return await this.#call(ProviderRecord, { method: 'GET', path }).catch(putOff);
   }
 
   /** Throws `ProviderRefusal` for a 4xx; anything else thrown means that nobody knows. */
@@ -75,12 +85,20 @@ export class ProviderClient {
     });
     const bytes = await readCapped(response.body, ANSWER_LIMIT_BYTES);
     const { statusCode } = response;
-    if (statusCode >= 400 && statusCode < 500) throw new ProviderRefusal(statusCode);
+    if (statusCode >= 400 && statusCode < 500) {
+      throw new ProviderRefusal(statusCode, response.headers['retry-after']);
+    }
     if (statusCode >= 300 || bytes === null) {
       throw new Error(`the provider answered ${statusCode}`);
     }
     return schema.parse(JSON.parse(bytes.toString('utf8')));
   }
+}
+
+/** The first call of an action: a 429 to it is proof that nothing began. */
+function putOff(error: unknown): never {
+  if (!(error instanceof ProviderRefusal) || error.status !== 429) throw error;
+  throw new RateLimited(error.retryAfterMs ?? USUAL_PAUSE_MS);
 }
 
 interface ProviderCall {

@@ -16,6 +16,14 @@ export const Effects = z.object({ effects: z.array(Effect) });
 export const ProviderRecord = z.object({ id: z.string(), account: z.string(), value: z.string() });
 export type ProviderRecord = z.infer<typeof ProviderRecord>;
 
+export const LimitWish = z.strictObject({
+  /** How many of the next effects are refused before anything is done. */
+  count: z.int().min(0).max(1_000),
+  /** For how long whoever is refused is to wait. */
+  retryAfterS: z.int().min(0).max(3_600),
+});
+export type LimitWish = z.infer<typeof LimitWish>;
+
 export const HoldWish = z.strictObject({
   /** How many effects are held after their commit, before their answer. */
   count: z.int().min(0).max(1_000),

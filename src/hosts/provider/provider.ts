@@ -1,6 +1,7 @@
 /**
  * The controlled provider: the product that the reference host acts on, with effects that can be
- * counted. It can be told to stand still between committing an effect and answering.
+ * counted. It can be told to stand still between committing an effect and answering, and to refuse
+ * effects for a while.
  */
 import { createHash } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
@@ -8,7 +9,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { z } from 'zod';
 import type { ReachPoint } from '../kit/points';
 import { Ledger, type NewEffect } from './ledger';
-import { HoldWish, JobWish, TicketWish, type ProviderRecord } from './messages';
+import { HoldWish, JobWish, LimitWish, TicketWish, type ProviderRecord } from './messages';
 
 export interface ProviderOptions {
   /** The SQLite file of its records. */
@@ -45,7 +46,13 @@ export async function startProvider(options: ProviderOptions): Promise<Provider>
     const account = accountOf(request);
     if (account === '') await reply.code(401).send({ error: 'unauthenticated' });
   });
+  const limits = new Limits();
   const create = async (wish: NewEffect, reply: FastifyReply): Promise<void> => {
+    const waitS = limits.refuse();
+    if (waitS !== null) {
+      await reply.code(429).header('retry-after', String(waitS)).send({ error: 'rate_limited' });
+      return;
+    }
     const created = ledger.create(wish);
     if (created.kind === 'key_conflict') {
       await reply.code(409).send({ error: 'key_conflict' });
@@ -57,6 +64,10 @@ export async function startProvider(options: ProviderOptions): Promise<Provider>
   };
   effectRoutes(app, { ledger, accountOf, create });
   controlRoutes(app, ledger, holds);
+  app.put('/control/limits', (request) => {
+    limits.limit(LimitWish.parse(request.body));
+    return {};
+  });
   await app.listen(options.listen);
   const { port, address } = app.server.address() as AddressInfo;
   return {
@@ -161,5 +172,22 @@ class Holds {
   release(): void {
     this.#left = 0;
     for (const go of this.#waiting.splice(0)) go();
+  }
+}
+
+/** Effects that are refused before they are there. */
+class Limits {
+  #next: LimitWish = { count: 0, retryAfterS: 0 };
+
+  limit(next: LimitWish): void {
+    this.#next = next;
+  }
+
+  /** For how long the next one has to wait; null: it is let through. */
+  refuse(): number | null {
+    const { count, retryAfterS } = this.#next;
+    if (count === 0) return null;
+    this.#next = { count: count - 1, retryAfterS };
+    return retryAfterS;
   }
 }

@@ -129,7 +129,7 @@ async function definite(work: () => Promise<FinalOutcome>): Promise<FinalOutcome
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof ProviderRefusal)) throw error;
+    if (!(error instanceof ProviderRefusal) || error.status === 429) throw error;
     const errorCode = error.status === 404 ? 'record_not_found' : 'provider_refused';
     return { kind: 'failed', errorCode, detail: error.message };
   }

@@ -4,6 +4,9 @@ import { Name } from '../names';
 
 export const CREDENTIAL_STATUSES = ['active', 'revoked'] as const;
 
+/** Those of one instance; what a document leaves out counts, too. */
+export const MAX_CREDENTIALS = 1000;
+
 const Credential = z.strictObject({
   revision: Name,
   status: z.enum(CREDENTIAL_STATUSES).nullable().default(null),
@@ -11,7 +14,7 @@ const Credential = z.strictObject({
 
 export const Credentials = z
   .array(Credential)
-  .max(100)
+  .max(MAX_CREDENTIALS)
   .superRefine((credentials, context) => {
     credentials.forEach(({ revision }, index) => {
       if (credentials.findIndex((other) => other.revision === revision) === index) return;

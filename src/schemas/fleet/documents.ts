@@ -1,17 +1,20 @@
 /**
  * The documents of a fleet file, one kind each: strict about what people write, and turned into the
- * normal form that the catalog's rows hold. A life-cycle field that is left out (`status`, `state`)
- * is null here and keeps what it is.
+ * normal form that the catalog's rows hold. A life-cycle field that is left out (`status`, `state`,
+ * `enabled` of a connector) is null here and keeps what it is.
  */
 import { z } from 'zod';
 import { byteSize } from '../byte-sizes';
 import { Duration } from '../durations';
 import { Name } from '../names';
 import { WrittenRetryProfile } from '../retry-profiles';
+import { SecretReference } from '../secret-references';
 import { WebhookScheme } from '../webhook-schemes';
 import { BindingDocument, CapabilityDocument, QuotaPolicyDocument } from './action-documents';
 import { Credentials } from './credentials';
+import { EvidenceDocument, RequiredEvidence, TrustedSigners } from './evidence-documents';
 import { IngressSecrets } from './ingress-secrets';
+import { InstanceConfig } from './instance-configs';
 import type { Placed } from './mistakes';
 import { ReplicaDocument } from './replica-documents';
 import { TargetDocument } from './target-documents';
@@ -42,6 +45,10 @@ export const SettingsDocument = z.strictObject({
   circuitProbes: z.int().min(1).max(100).optional(),
   replicaLease: between('1s', '10m').optional(),
   replicaHysteresis: z.int().min(1).max(20).optional(),
+  actionRetentionDays: z.int().min(1).max(3_650).optional(),
+  tombstoneRetentionDays: z.int().min(1).max(36_500).optional(),
+  requiredEvidence: RequiredEvidence.optional(),
+  trustedSigners: TrustedSigners.optional(),
 });
 export type SettingsDocument = z.infer<typeof SettingsDocument>;
 
@@ -62,16 +69,24 @@ export const ConnectorDocument = z
     provider: Text,
     /** Null: the platform's, for every tenant; else that tenant's alone. */
     tenant: Name.nullable().default(null),
+    /** Of the connector, in all of its versions. */
+    enabled: z.boolean().nullable().default(null),
     version: Version,
     status: z.enum(CONNECTOR_STATUSES).nullable().default(null),
     webhookScheme: WebhookScheme.nullable().default(null),
     retry: Retry,
+    artifactDigest: Sha256.nullable().default(null),
     manifestDigest: Sha256.nullable().default(null),
     capabilities: z
       .array(Name)
       .max(1000)
       .default([])
       .transform((ids) => [...new Set(ids)].sort()),
+    profiles: z
+      .array(Name)
+      .max(100)
+      .default([])
+      .transform((names) => [...new Set(names)].sort()),
     rateLimit: RateLimit.nullable().default(null),
   })
   .refine(
@@ -91,6 +106,9 @@ export const InstanceDocument = z.strictObject({
   version: Version,
   grants: z.array(z.enum(['source', 'tool'])).transform((grants) => [...new Set(grants)].sort()),
   status: z.enum(INSTANCE_STATUSES).nullable().default(null),
+  config: InstanceConfig.nullable().default(null),
+  secretRef: SecretReference.nullable().default(null),
+  configRevision: z.int().min(1).max(Number.MAX_SAFE_INTEGER).default(1),
   credentials: Credentials.default([]),
 });
 export type InstanceDocument = z.infer<typeof InstanceDocument>;
@@ -127,6 +145,7 @@ export const FLEET_DOCUMENTS = {
   Settings: SettingsDocument,
   Capability: CapabilityDocument,
   Connector: ConnectorDocument,
+  Evidence: EvidenceDocument,
   QuotaPolicy: QuotaPolicyDocument,
   Instance: InstanceDocument,
   Binding: BindingDocument,
@@ -143,6 +162,7 @@ export interface FleetDocuments {
   readonly settings: readonly Placed<SettingsDocument>[];
   readonly capabilities: readonly Placed<CapabilityDocument>[];
   readonly connectors: readonly Placed<ConnectorDocument>[];
+  readonly evidence: readonly Placed<EvidenceDocument>[];
   readonly quotaPolicies: readonly Placed<QuotaPolicyDocument>[];
   readonly instances: readonly Placed<InstanceDocument>[];
   readonly bindings: readonly Placed<BindingDocument>[];

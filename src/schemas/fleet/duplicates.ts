@@ -19,6 +19,7 @@ export function duplicateMistakes(fleet: FleetDocuments): FleetMistake[] {
     ...repeated(fleet.settings, () => 'Settings', ['kind']),
     ...repeated(fleet.capabilities, idOf, ['id']),
     ...repeated(fleet.connectors, versionOf, ['version']),
+    ...repeated(fleet.evidence, idOf, ['id']),
     ...repeated(fleet.quotaPolicies, idOf, ['id']),
     ...repeated(fleet.instances, nameOf, ['id']),
     ...repeated(fleet.bindings, bindingOf, ['instance']),
@@ -28,6 +29,7 @@ export function duplicateMistakes(fleet: FleetDocuments): FleetMistake[] {
     ...repeated(fleet.subscriptions, nameOf, ['id']),
     ...repeated(fleet.subscriptions, ({ ingress }) => ingress?.ref ?? null, ['ingress', 'ref']),
     ...contradictions(fleet.connectors),
+    ...disagreements(fleet.connectors),
   ];
 }
 
@@ -60,5 +62,15 @@ function contradictions(connectors: readonly Placed<ConnectorDocument>[]): Fleet
       .map((field) =>
         mistakeAt(place, [field], `must be the same as in ${earlier.place.document}`),
       );
+  });
+}
+
+/** Whether a connector is enabled may be said in one of its versions, or in several alike. */
+function disagreements(connectors: readonly Placed<ConnectorDocument>[]): FleetMistake[] {
+  const said = connectors.filter(({ thing }) => thing.enabled !== null);
+  return said.flatMap(({ place, thing }) => {
+    const earlier = said.find((other) => other.thing.id === thing.id);
+    if (earlier === undefined || earlier.thing.enabled === thing.enabled) return [];
+    return [mistakeAt(place, ['enabled'], `must be the same as in ${earlier.place.document}`)];
   });
 }

@@ -34,6 +34,8 @@ export function jsonFault(value: unknown, path: FieldPath = []): JsonFault | nul
   if (path.length >= MAX_DEPTH)
     return { path: [], problem: `must be at most ${MAX_DEPTH} groups deep` };
   for (const [key, inner] of Object.entries(value)) {
+    // Readers of rows leave it out, for safety.
+    if (key === '__proto__') return { path, problem: 'a name in it is __proto__' };
     if (!isStorable(key)) return { path, problem: 'a name in it holds NUL or half a character' };
     const fault = jsonFault(inner, [...path, Array.isArray(value) ? Number(key) : key]);
     if (fault !== null) return fault;

@@ -5,9 +5,13 @@ import { WaybillError } from '../../domain/errors';
 export type FleetMistakeCode =
   | 'fleet_invalid'
   | 'version_immutable'
+  | 'version_revoked'
   | 'capability_immutable'
   | 'replica_immutable'
-  | 'revision_not_newer';
+  | 'revision_not_newer'
+  | 'evidence_immutable'
+  | 'evidence_refused'
+  | 'evidence_missing';
 
 export interface FleetMistake {
   readonly code: FleetMistakeCode;

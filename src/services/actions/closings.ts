@@ -18,6 +18,8 @@ export type Closing =
       readonly detail: string;
       readonly evidence: Readonly<Record<string, unknown>>;
       readonly highestFence: number | null;
+      /** How long the provider wants to be left alone; null: it has not said. */
+      readonly retryAfterMs: number | null;
     };
 
 /** Refusals that no later try changes: nothing began, and nothing ever will. */
@@ -40,6 +42,7 @@ export function closingOf(result: HostResult, sent: Sendable, durationMs: number
     ...wordsOf(result),
     evidence: { ...evidenceOf(result), durationMs, timeoutMs: sent.timeoutMs },
     highestFence: result.kind === 'refused' ? result.highestFence : null,
+    retryAfterMs: result.kind === 'refused' ? result.retryAfterMs : null,
   };
 }
 
@@ -72,7 +75,7 @@ export function wordsOf(result: HostResult): { readonly reason: string; readonly
     case 'answered':
       return { reason: result.outcome.kind, detail: OUTCOMES[result.outcome.kind] };
     case 'refused':
-      return { reason: result.refusal, detail: `its host refused: ${result.refusal}` };
+      return { reason: result.refusal, detail: refusedDetail(result) };
     case 'not_sent':
     case 'lost':
       return { reason: result.reason, detail: result.detail };
@@ -85,14 +88,23 @@ export function evidenceOf(result: HostResult): Readonly<Record<string, unknown>
     case 'answered':
       return { answer: result.outcome.kind, storeEpoch: result.storeEpoch };
     case 'refused': {
-      const { refusal, started, highestFence, storeEpoch } = result;
-      return { answer: 'refused', refusal, started, highestFence, storeEpoch };
+      const { refusal, started, highestFence, storeEpoch, retryAfterMs } = result;
+      const asked = retryAfterMs === null ? {} : { retryAfterMs };
+      return { answer: 'refused', refusal, started, highestFence, storeEpoch, ...asked };
     }
     case 'not_sent':
       return { answer: 'not_sent', why: result.reason };
     case 'lost':
       return { answer: 'lost', why: result.reason, cause: result.cause };
   }
+}
+
+function refusedDetail({
+  refusal,
+  retryAfterMs,
+}: Extract<HostResult, { kind: 'refused' }>): string {
+  if (retryAfterMs === null) return `its host refused: ${refusal}`;
+  return `the provider wants to be left alone for ${Math.ceil(retryAfterMs / 1000)} s`;
 }
 
 function settlementOf({ outcome }: FoundResult): Settlement {

@@ -5,7 +5,7 @@
 import type { DispatchClose } from '../../db/action-steps';
 import { beginDispatch, closeDispatch, noteWait } from '../../db/action-steps';
 import type { Dispatched, DispatchRequest } from '../../domain/action-activities';
-import { resendDelayMs } from '../../domain/action-retry';
+import { resendDelayMs, reserveDelayMs } from '../../domain/action-retry';
 import type { HostCall } from '../../hosts/client';
 import { point } from '../../points';
 import type { CloseDispatchAnswer, Sendable } from '../../schemas/action-step-rows';
@@ -44,10 +44,12 @@ async function close(
 ): Promise<Dispatched> {
   const { settlement, unknownCause, result, reason, detail, evidence, attemptNo, ...rest } =
     closing;
+  const { retryAfterMs } = rest;
   const written: DispatchClose = {
     settlement,
     unknownCause,
     result,
+    retryAfterMs,
     evidence: { ...evidence, reason, detail },
   };
   const answer = await patiently(() =>
@@ -56,9 +58,18 @@ async function close(
   await point('dispatch.closed');
   const told = toldOf(answer, { reason, detail, settlement, highestFence: rest.highestFence });
   if (told.kind !== 'not_started' || reason === 'stale_fence') return told;
-  const retryInMs = resendDelayMs(attemptNo, services.random());
+  const retryInMs =
+    retryAfterMs === null
+      ? resendDelayMs(attemptNo, services.random())
+      : pausedMs(retryAfterMs, answer, services.random());
   await noteWait(services.data, request, { reason, detail, forMs: retryInMs });
   return { ...told, retryInMs };
+}
+
+/** As long as the provider wants; what is waited for no longer fails at its deadline, not after it. */
+function pausedMs(retryAfterMs: number, answer: CloseDispatchAnswer, random: number): number {
+  const leftMs = answer.kind === 'unknown_route' ? retryAfterMs : answer.action.deadlineInMs + 1;
+  return Math.max(1, Math.min(reserveDelayMs(retryAfterMs, 0, random), leftMs));
 }
 
 function toldOf(
@@ -110,6 +121,7 @@ const NOT_SENDABLE: Settled = {
   detail: 'its host began anew, its time is over, or it is to be stopped',
   evidence: {},
   highestFence: null,
+  retryAfterMs: null,
 };
 
 const NO_REQUEST: Settled = {
@@ -119,4 +131,5 @@ const NO_REQUEST: Settled = {
   detail: 'its stored request is missing',
   evidence: {},
   highestFence: null,
+  retryAfterMs: null,
 };

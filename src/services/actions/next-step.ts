@@ -151,6 +151,7 @@ async function stepAfter(
     case 'capacity_exceeded':
     case 'rate_limited':
     case 'contended':
+    case 'recovering':
       return await refused(services, request, answer);
   }
 }

@@ -18,7 +18,7 @@ type Refusal =
           | 'rate_limited';
       }
     >
-  | { readonly kind: 'contended' | 'approval' | 'deadline' }
+  | { readonly kind: 'contended' | 'recovering' | 'approval' | 'deadline' }
   | { readonly kind: 'budget'; readonly attempts: number }
   | { readonly kind: 'no_route'; readonly why: Words };
 
@@ -39,6 +39,11 @@ export function refusalWords(refusal: Refusal): Words {
       };
     case 'contended':
       return { reason: 'contended', detail: 'others reserve at this very moment' };
+    case 'recovering':
+      return {
+        reason: 'recovering',
+        detail: 'the deployment recovers from a restore; `waybill recover --release` lets it go on',
+      };
     case 'approval':
       return { reason: 'awaiting_approval', detail: 'it has not been approved yet' };
     case 'deadline':
@@ -62,6 +67,7 @@ const BINDING: Readonly<Record<BindingFault, string>> = {
   instance_disabled: 'the instance of the binding is not enabled',
   connector_disabled: 'the connector is disabled',
   version_not_active: 'the connector version is not active',
+  evidence_expired: 'evidence that is required of the connector version is missing or has expired',
   capability_not_offered: 'the connector version does not offer this capability',
   credential_revoked: 'the credential of the binding is revoked',
   affinity_unavailable: 'the account of this conversation cannot be used',

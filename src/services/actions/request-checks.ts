@@ -6,6 +6,8 @@ import type { CapabilityContract } from '../../domain/registry-ports';
 /** Contracts kept compiled; the one used longest ago goes first. */
 const KEPT = 500;
 
+export type CheckedContract = Pick<CapabilityContract, 'contractDigest' | 'requestSchema'>;
+
 export class RequestChecks {
   readonly #ajv = new Ajv2020({
     strict: false,
@@ -16,7 +18,7 @@ export class RequestChecks {
   readonly #compiled = new Map<string, ValidateFunction>();
 
   /** `action_request_invalid` naming the field; null: nothing is wrong. */
-  problem(contract: CapabilityContract, request: unknown): WaybillError | null {
+  problem(contract: CheckedContract, request: unknown): WaybillError | null {
     const validate = this.#validator(contract);
     if (validate(request)) return null;
     const [error] = validate.errors ?? [];
@@ -25,7 +27,7 @@ export class RequestChecks {
     return new WaybillError('action_request_invalid', detail, { field });
   }
 
-  #validator({ contractDigest, requestSchema }: CapabilityContract): ValidateFunction {
+  #validator({ contractDigest, requestSchema }: CheckedContract): ValidateFunction {
     const kept = this.#compiled.get(contractDigest);
     this.#compiled.delete(contractDigest);
     const validate = kept ?? this.#ajv.compile(requestSchema as object);

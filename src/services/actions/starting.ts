@@ -52,7 +52,7 @@ export function actionService(services: StartServices): ActionService {
 /**
  * Starts the action, or meets the one that is there.
  * @throws WaybillError `capability_unavailable`, `approval_required`, `action_request_invalid`,
- *   `storage_unavailable`
+ *   `stale_plan` (a new one, and the catalog has moved from `ifCatalogRevision`), `storage_unavailable`
  */
 export async function startAction(
   services: StartServices,
@@ -62,11 +62,13 @@ export async function startAction(
   const known = await admit(services, order, bytes);
   if (known !== null) return known;
   const { tenantId, actionId, capabilityId, affinityKey, requestedBy, deliveryId } = order;
-  const { deadlineMs, retryBudget } = order;
+  const { deadlineMs, retryBudget, ifCatalogRevision = null } = order;
   const answer = await services.ledger.startAction({
     ...{ tenantId, actionId, capabilityId, affinityKey, requestedBy, deliveryId },
     ...{ deadlineMs, retryBudget, request: bytes, attendAfterMs: ATTEND_AFTER_MS },
+    ifCatalogRevision,
   });
+  if (answer.kind === 'stale_plan') throw stalePlan(answer.revision);
   await point('action.stored');
   if (answer.kind !== 'conflict' && !CLOSED_ACTION_STATES.includes(answer.action.state)) {
     const { requestDigest } = answer.action;
@@ -92,14 +94,34 @@ async function admit(
         : checks.problem(contract, order.request);
   if (fault === null) return null;
   const existing = await readAction(data, order);
-  if (existing === null) throw fault;
+  if (existing === null) throw await unlessStale(catalog, order, fault);
   const same =
     existing.capabilityId === order.capabilityId &&
     existing.requestDigest === createHash('sha256').update(bytes).digest('hex');
   return { kind: same ? 'existing' : 'conflict' };
 }
 
-async function nudge(services: StartServices, ref: ActionRef): Promise<void> {
+/** What is wrong at another revision than the plan's says nothing of the plan. */
+async function unlessStale(
+  catalog: CapabilityCatalog,
+  { ifCatalogRevision = null }: ActionOrder,
+  fault: WaybillError,
+): Promise<WaybillError> {
+  if (ifCatalogRevision === null) return fault;
+  const revision = await catalog.revision();
+  return revision === ifCatalogRevision ? fault : stalePlan(revision);
+}
+
+function stalePlan(revision: number): WaybillError {
+  const detail = `the catalog is at revision ${revision}; verify the plan again`;
+  return new WaybillError('stale_plan', detail, { field: 'ifCatalogRevision' });
+}
+
+/** Wakes the action's workflow, unless the action is closed. */
+export async function nudge(
+  services: Pick<StartServices, 'data' | 'attend'>,
+  ref: ActionRef,
+): Promise<void> {
   const action = await readAction(services.data, ref);
   if (action === null || action.result !== null) return;
   const { capabilityId, requestDigest, affinityKey } = action;

@@ -1,5 +1,6 @@
 /** The part of the catalog that a fleet touches, as it is published now. */
 import {
+  lockSubscriptions,
   readCatalogHead,
   readConnectors,
   readIngressOwners,
@@ -9,6 +10,7 @@ import {
   readVersions,
 } from '../../db/catalog';
 import type { Run } from '../../db/database';
+import { readEvidence, readSpeakingEvidence } from '../../db/evidence';
 import {
   readBindings,
   readCapabilities,
@@ -21,6 +23,7 @@ import type {
   CapabilityEntry,
   CatalogHead,
   ConnectorRow,
+  EvidenceRow,
   IngressOwner,
   PublishedInstance,
   QuotaPolicyRow,
@@ -32,12 +35,17 @@ import type {
   VersionRow,
 } from '../../schemas/catalog-rows';
 import type { Fleet } from '../../schemas/fleet';
+import { trustedKeys } from './evidence';
 
 /** What is published now, of everything that a fleet names; maps by id, `keyOf` and the like. */
 export interface Published extends CatalogHead {
   readonly capabilities: ReadonlyMap<string, CapabilityEntry>;
   readonly connectors: ReadonlyMap<string, ConnectorRow>;
   readonly versions: ReadonlyMap<string, VersionRow>;
+  /** Statements that the fleet names. */
+  readonly evidence: ReadonlyMap<string, EvidenceRow>;
+  /** Of each of the versions and each kind the statement that counts by the fleet's own policy. */
+  readonly speakingEvidence: readonly EvidenceRow[];
   readonly quotaPolicies: ReadonlyMap<string, QuotaPolicyRow>;
   readonly instances: ReadonlyMap<string, PublishedInstance>;
   /** Those named, and all others of the same capability or instance. */
@@ -55,7 +63,6 @@ export const bindingKey = ({ tenant, capability, instance }: BindingKey): string
   `${tenant}/${capability}@${instance}`;
 
 export async function readPublished(run: Run, fleet: Fleet): Promise<Published> {
-  const subscriptions = things(fleet.subscriptions);
   const head = await readCatalogHead(run);
   const knownInstances = await readInstances(run, instanceKeys(fleet));
   const versions = versionKeys(fleet, knownInstances);
@@ -65,11 +72,24 @@ export async function readPublished(run: Run, fleet: Fleet): Promise<Published> 
     ...(await readRouting(run, fleet)),
     connectors: byKey(await readConnectors(run, connectors), idOf),
     versions: byKey(await readVersions(run, versions), versionKey),
+    evidence: byKey(await readEvidence(run, things(fleet.evidence).map(idOf)), idOf),
+    speakingEvidence: await readSpeakingEvidence(run, versions, trustedKeys(fleet, head.settings)),
     instances: byKey(knownInstances, keyOf),
     targets: byKey(await readTargets(run, targetKeys(fleet)), keyOf),
-    subscriptions: byKey(await readSubscriptions(run, subscriptions, revoked(fleet)), keyOf),
+    subscriptions: byKey(
+      await readSubscriptions(run, things(fleet.subscriptions), revoked(fleet)),
+      keyOf,
+    ),
     ingressOwners: byKey(await readIngressOwners(run, refs(fleet)), ({ ref }) => ref),
   };
+}
+
+/** Its subscriptions as they are now, which nobody else changes until the end of the transaction. */
+export async function lockPublishedSubscriptions(
+  run: Run,
+  fleet: Fleet,
+): Promise<Published['subscriptions']> {
+  return byKey(await lockSubscriptions(run, things(fleet.subscriptions), revoked(fleet)), keyOf);
 }
 
 async function readRouting(
@@ -114,6 +134,7 @@ function versionKeys(fleet: Fleet, known: readonly PublishedInstance[]): Version
   });
   return [
     ...things(fleet.connectors).map(({ id, version }) => ({ connector: id, version })),
+    ...things(fleet.evidence).map(({ statement }) => statement),
     ...instances,
     ...replicas,
   ];

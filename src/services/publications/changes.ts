@@ -5,6 +5,7 @@ import { subscriptionId, tenantId } from '../../domain/ids';
 import { canonicalJson } from '../../schemas/canonical-json';
 import type {
   ConnectorRow,
+  EvidenceRow,
   SettingsRow,
   SubscriptionRow,
   TenantKey,
@@ -15,18 +16,19 @@ import type { Fleet } from '../../schemas/fleet';
 import type { FleetKind } from '../../schemas/fleet/documents';
 import type { Published } from './catalog-view';
 import { keyOf, things, versionKey } from './catalog-view';
+import { revocations } from './evidence';
 import type { Intended } from './intended';
 import { intendedCatalog } from './intended';
 import { routingDifferences, routingRows } from './routing-changes';
 import type { Difference, FleetChange } from './row-differences';
 import { differs, rowDifference } from './row-differences';
 import {
+  evidenceRow,
   instanceRow,
   settingsRow,
   targetRow,
   versionContent,
   versionDigest,
-  versionRow,
 } from './rows';
 import { subscriptionRows } from './subscription-rows';
 
@@ -42,7 +44,9 @@ const PLATFORM = '_platform';
 export function fleetChanges(fleet: Fleet, published: Published): FleetChanges {
   const intended = intendedCatalog(fleet, published);
   const settings = settingsDifference(fleet, published.settings);
-  const versions = versionDifferences(fleet, published);
+  const connectors = connectorDifferences(fleet, published);
+  const versions = versionDifferences(fleet, published, intended);
+  const evidence = evidenceDifferences(fleet, published);
   const instances = things(fleet.instances)
     .map((thing) => instanceRow(thing, published))
     .map((row) => tenantDifference('Instance', row, published.instances))
@@ -58,15 +62,17 @@ export function fleetChanges(fleet: Fleet, published: Published): FleetChanges {
   return {
     // In the order in which one refers to the other.
     changes: [
-      ...[settings, capabilities, versions, quotaPolicies, instances, bindings, replicas],
+      ...[settings, capabilities, connectors.filter(isUpdate), versions, evidence],
+      ...[quotaPolicies, instances, bindings, replicas],
       ...[targets, subscriptions],
     ]
       .flat()
       .map(({ change }) => change),
     rows: {
       settings: settings[0]?.row ?? null,
-      connectors: newConnectors(fleet, published),
+      connectors: connectors.map(({ row }) => row),
       versions: versions.map(({ row }) => ({ ...row, digest: versionDigest(row) })),
+      evidence: evidence.map(({ row }) => row),
       instances: instances.map(({ row }) => row),
       ...routingRows(routing),
       targets: targets.map(({ row }) => row),
@@ -88,13 +94,46 @@ function settingsDifference(fleet: Fleet, before: SettingsRow): Difference<Setti
     .filter(differs);
 }
 
-function versionDifferences(fleet: Fleet, published: Published): Difference<VersionRow>[] {
+/** New connectors, and those that are enabled or disabled. */
+function connectorDifferences(fleet: Fleet, published: Published): Difference<ConnectorRow>[] {
+  const documents = things(fleet.connectors);
+  const rows = documents.map(({ id, name, provider, tenant }): [string, ConnectorRow] => {
+    const said = documents.find((other) => other.id === id && other.enabled !== null)?.enabled;
+    const enabled = said ?? published.connectors.get(id)?.enabled ?? true;
+    return [id, { id, name, provider, tenant, enabled }];
+  });
+  return [...new Map(rows).values()]
+    .map((row) => {
+      const names = { kind: 'Connector', id: row.id, tenant: row.tenant } as const;
+      const { id, name, provider, enabled } = row;
+      const after = { name, provider, enabled };
+      return rowDifference(names, row, { before: published.connectors.get(id), after });
+    })
+    .filter(differs);
+}
+
+/** What is new of a connector is told with its first version. */
+function isUpdate({ change }: Difference<ConnectorRow>): boolean {
+  return change.action === 'update';
+}
+
+/** The versions of the file, and those beside it that its statements revoke. */
+function versionDifferences(
+  fleet: Fleet,
+  published: Published,
+  intended: Intended,
+): Difference<VersionRow>[] {
   const shown = (row: VersionRow) => ({ status: row.status, ...versionContent(row) });
-  return things(fleet.connectors)
-    .map((thing) => {
-      const row = versionRow(thing, published);
+  const written = things(fleet.connectors).map(({ id, version }) => ({ connector: id, version }));
+  const keys = new Map([...written, ...revocations(fleet)].map((key) => [versionKey(key), key]));
+  const rows = [...keys.values()].flatMap((key) => intended.version(key) ?? []);
+  return rows
+    .map((row) => {
       const before = published.versions.get(versionKey(row));
-      const { name, provider, tenant } = thing;
+      const about =
+        things(fleet.connectors).find(({ id }) => id === row.connector) ??
+        published.connectors.get(row.connector);
+      const { name, provider, tenant = null } = about ?? {};
       const names = { kind: 'Connector', id: versionKey(row), tenant } as const;
       return rowDifference(names, row, {
         before: before && shown(before),
@@ -104,6 +143,22 @@ function versionDifferences(fleet: Fleet, published: Published): Difference<Vers
     .filter(differs);
 }
 
+/** New ones: what is there never changes. */
+function evidenceDifferences(fleet: Fleet, published: Published): Difference<EvidenceRow>[] {
+  return things(fleet.evidence)
+    .map(evidenceRow)
+    .filter(({ id }) => !published.evidence.has(id))
+    .map((row) => {
+      const { id, issuedAtMs, expiresAtMs, ...said } = row;
+      const expiresAt = expiresAtMs === null ? null : new Date(expiresAtMs).toISOString();
+      const after = { ...said, issuedAt: new Date(issuedAtMs).toISOString(), expiresAt };
+      return rowDifference({ kind: 'Evidence', id, tenant: null }, row, {
+        before: undefined,
+        after,
+      });
+    });
+}
+
 function tenantDifference<Row extends TenantKey>(
   kind: FleetKind,
   row: Row,
@@ -111,13 +166,6 @@ function tenantDifference<Row extends TenantKey>(
 ): Difference<Row> {
   const { tenant, id, ...after } = row;
   return rowDifference({ kind, id, tenant }, row, { before: published.get(keyOf(row)), after });
-}
-
-function newConnectors(fleet: Fleet, published: Published): ConnectorRow[] {
-  const rows = things(fleet.connectors)
-    .filter(({ id }) => !published.connectors.has(id))
-    .map(({ id, name, provider, tenant }) => [id, { id, name, provider, tenant }] as const);
-  return [...new Map(rows).values()];
 }
 
 function ingressRow(row: SubscriptionRow, published: Published): PublicationRows['ingresses'] {

@@ -3,6 +3,7 @@ import type {
   BindingRow,
   ConnectorRow,
   InstanceRow,
+  SettingsRow,
   TenantKey,
   VersionKey,
   VersionRow,
@@ -10,9 +11,11 @@ import type {
 import type { Fleet } from '../../schemas/fleet';
 import type { Published } from './catalog-view';
 import { bindingKey, keyOf, things, versionKey } from './catalog-view';
-import { bindingRow, instanceRow, versionRow } from './rows';
+import { revocations } from './evidence';
+import { bindingRow, instanceRow, settingsRow, versionRow } from './rows';
 
 export interface Intended {
+  readonly settings: SettingsRow;
   readonly connector: (id: string) => Pick<ConnectorRow, 'tenant'> | undefined;
   readonly version: (key: VersionKey) => VersionRow | undefined;
   readonly instance: (key: TenantKey) => InstanceRow | undefined;
@@ -32,6 +35,7 @@ export function intendedCatalog(fleet: Fleet, published: Published): Intended {
       return [versionKey(row), row];
     }),
   );
+  const revoked = new Set(revocations(fleet).map(versionKey));
   const instances = new Map(
     things(fleet.instances).map((thing) => [keyOf(thing), instanceRow(thing, published)]),
   );
@@ -41,9 +45,14 @@ export function intendedCatalog(fleet: Fleet, published: Published): Intended {
   const targets = new Set(things(fleet.targets).map(keyOf));
   const capabilities = new Set(things(fleet.capabilities).map(({ id }) => id));
   const quotaPolicies = new Set(things(fleet.quotaPolicies).map(({ id }) => id));
+  const settings = things(fleet.settings)[0];
   return {
+    settings: settings ? settingsRow(settings, published.settings) : published.settings,
     connector: (id) => published.connectors.get(id) ?? connectors.get(id),
-    version: (key) => versions.get(versionKey(key)) ?? published.versions.get(versionKey(key)),
+    version: (key) => {
+      const row = versions.get(versionKey(key)) ?? published.versions.get(versionKey(key));
+      return row && revoked.has(versionKey(key)) ? { ...row, status: 'revoked' } : row;
+    },
     instance: (key) => instances.get(keyOf(key)) ?? published.instances.get(keyOf(key)),
     hasTarget: (key) => targets.has(keyOf(key)) || published.targets.has(keyOf(key)),
     hasCapability: (id) => capabilities.has(id) || published.capabilities.has(id),

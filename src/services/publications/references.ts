@@ -12,22 +12,26 @@ import { bindingMistakes } from './references/bindings';
 import { capabilityMistakes } from './references/capabilities';
 import type { Checked } from './references/checked';
 import { connectorMistakes } from './references/connectors';
+import { evidenceMistakes } from './references/evidence';
 import { instanceMistakes } from './references/instances';
 import { replicaMistakes } from './references/replicas';
 import { subscriptionMistakes } from './references/subscriptions';
 import { targetMistakes } from './references/targets';
+import { evidenceRow } from './rows';
 
 export function referenceMistakes(fleet: Fleet, published: Published): FleetMistake[] {
   const written = new Set(things(fleet.bindings).map(bindingKey));
   const checked: Checked = {
     published,
     intended: intendedCatalog(fleet, published),
+    evidence: [...published.speakingEvidence, ...things(fleet.evidence).map(evidenceRow)],
     isWritten: (binding) => written.has(bindingKey(binding)),
     isBroken: (kind, key) => fleet.broken.has(thingKey(kind, key)),
   };
   return [
     ...fleet.capabilities.flatMap((placed) => capabilityMistakes(placed, checked)),
     ...fleet.connectors.flatMap((placed) => connectorMistakes(placed, checked)),
+    ...fleet.evidence.flatMap((placed) => evidenceMistakes(placed, checked)),
     ...fleet.instances.flatMap((placed) => instanceMistakes(placed, checked)),
     ...bindingMistakes(fleet.bindings, checked),
     ...fleet.replicas.flatMap((placed) => replicaMistakes(placed, checked)),

@@ -4,6 +4,7 @@ import { canonicalJson } from '../../schemas/canonical-json';
 import type {
   BindingRow,
   CapabilityEntry,
+  EvidenceRow,
   InstanceRow,
   ReplicaRow,
   SettingsRow,
@@ -16,6 +17,7 @@ import type {
   InstanceDocument,
   SettingsDocument,
 } from '../../schemas/fleet/documents';
+import type { EvidenceDocument } from '../../schemas/fleet/evidence-documents';
 import type { ReplicaDocument } from '../../schemas/fleet/replica-documents';
 import type { TargetDocument } from '../../schemas/fleet/target-documents';
 import type { Published } from './catalog-view';
@@ -32,6 +34,11 @@ export function settingsRow(thing: SettingsDocument, before: SettingsRow): Setti
     circuitProbes: thing.circuitProbes ?? before.circuitProbes,
     replicaLeaseMs: thing.replicaLease ?? before.replicaLeaseMs,
     replicaHysteresis: thing.replicaHysteresis ?? before.replicaHysteresis,
+    actionRetentionDays: thing.actionRetentionDays ?? before.actionRetentionDays,
+    tombstoneRetentionDays: thing.tombstoneRetentionDays ?? before.tombstoneRetentionDays,
+    requiredEvidence: thing.requiredEvidence ?? before.requiredEvidence,
+    trustedSigners:
+      thing.trustedSigners === undefined ? before.trustedSigners : thing.trustedSigners,
   };
 }
 
@@ -59,13 +66,13 @@ export function contractDigest(entry: CapabilityEntry): string {
 export function versionRow(thing: ConnectorDocument, published: Published): VersionRow {
   const key = { connector: thing.id, version: thing.version };
   const before = published.versions.get(versionKey(key));
-  const { manifestDigest, capabilities, rateLimit } = thing;
+  const { artifactDigest, manifestDigest, capabilities, profiles, rateLimit } = thing;
   return {
     ...key,
     status: thing.status ?? before?.status ?? 'active',
     webhookScheme: asJson(thing.webhookScheme),
     retry: asJson(thing.retry),
-    ...{ manifestDigest, capabilities, rateLimit },
+    ...{ artifactDigest, manifestDigest, capabilities, profiles, rateLimit },
   };
 }
 
@@ -73,8 +80,12 @@ export function versionRow(thing: ConnectorDocument, published: Published): Vers
 export function versionContent(
   row: VersionRow,
 ): Omit<VersionRow, 'connector' | 'version' | 'status'> {
-  const { webhookScheme, retry, manifestDigest, capabilities, rateLimit } = row;
-  return { webhookScheme, retry, manifestDigest, capabilities, rateLimit };
+  const { webhookScheme, retry, artifactDigest, manifestDigest } = row;
+  const { capabilities, profiles, rateLimit } = row;
+  return {
+    ...{ webhookScheme, retry, artifactDigest, manifestDigest },
+    ...{ capabilities, profiles, rateLimit },
+  };
 }
 
 /** SHA-256 (hex) over everything of a version that never changes. */
@@ -83,12 +94,22 @@ export function versionDigest(row: VersionRow): string {
   return sha256(canonicalJson({ connector, version, ...versionContent(row) }));
 }
 
+export function evidenceRow({ id, statement }: EvidenceDocument): EvidenceRow {
+  const { connector, version, kind, artifactDigest, manifestDigest } = statement;
+  const { contentDigest, contentRef, verdict, signer, issuedAt, expiresAt, jws } = statement;
+  return {
+    ...{ id, connector, version, kind, artifactDigest, manifestDigest, contentDigest, contentRef },
+    ...{ verdict, signer, issuedAtMs: Date.parse(issuedAt) },
+    ...{ expiresAtMs: expiresAt === null ? null : Date.parse(expiresAt), statement: jws },
+  };
+}
+
 /**
  * A status that the document leaves out stays, and is `enabled` for a new instance; credentials that
  * it does not name stay, too.
  */
 export function instanceRow(thing: InstanceDocument, published: Published): InstanceRow {
-  const { tenant, id, connector, version, grants } = thing;
+  const { tenant, id, connector, version, grants, secretRef, configRevision } = thing;
   const before = published.instances.get(keyOf(thing));
   const known = new Map(Object.entries(before?.credentials ?? {}));
   const written = thing.credentials.map(
@@ -97,6 +118,8 @@ export function instanceRow(thing: InstanceDocument, published: Published): Inst
   return {
     ...{ tenant, id, connector, version, grants },
     status: thing.status ?? before?.status ?? 'enabled',
+    config: asJson(thing.config),
+    ...{ secretRef, configRevision },
     credentials: Object.fromEntries([...known, ...written]),
   };
 }

@@ -1,5 +1,10 @@
 /** A host in this process whose one capability does what the test says, when it says so. */
-import { capability, type Recovery, type WorkContext } from '../../../src/hosts/kit/connector';
+import {
+  capability,
+  RateLimited,
+  type Recovery,
+  type WorkContext,
+} from '../../../src/hosts/kit/connector';
 import { createHost, type Host, type HostOptions } from '../../../src/hosts/kit/host';
 import { memoryStore } from '../../../src/hosts/kit/stores/memory';
 import type { FinalOutcome } from '../../../src/domain/host-protocol';
@@ -12,6 +17,8 @@ export interface Began {
   finish(outcome: FinalOutcome): void;
   /** The connector throws: nobody knows what it did. */
   lose(): void;
+  /** Nothing was done: the provider wants to be left alone. */
+  putOff(retryAfterMs: number): void;
 }
 
 /** Every call of the connector, in order. */
@@ -37,7 +44,10 @@ export class Work {
       const lose = (): void => {
         fail(new Error('lost'));
       };
-      this.begun.push({ context, request, finish, lose });
+      const putOff = (retryAfterMs: number): void => {
+        fail(new RateLimited(retryAfterMs));
+      };
+      this.begun.push({ context, request, finish, lose, putOff });
       for (const wake of this.#waiting.splice(0)) wake();
     });
   }

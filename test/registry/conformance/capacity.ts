@@ -1,4 +1,5 @@
 /** Quotas, the rate limit and the circuit. */
+import { tenantId } from '../../../src/domain/ids';
 import type { Rig } from '../fixture';
 import { SCOPES } from '../fixture';
 
@@ -82,6 +83,79 @@ export function capacityConformance(rig: () => Rig): void {
     expect(await why('a4')).toBe('rate_limited');
   });
 
+  const limited = (action: string, fence: number, retryAfterMs: number) =>
+    rig().registry.resolver.settleRoute({
+      ...{ tenantId: tenantId('acme'), actionId: action, fence, settlement: 'not_started' },
+      ...{ unknownCause: null, evidence: {}, retryAfterMs },
+    });
+  const waitOf = async (action: string, attemptNo = 1) => {
+    const answer = await rig().reserve(action, { attemptNo });
+    if (answer.kind !== 'rate_limited') throw new Error(answer.kind);
+    return answer.retryInMs;
+  };
+
+  test.each([
+    ['with a rate', { permits: 60, perMs: 60_000, burst: 30 }],
+    ['without a rate', null],
+  ])('a provider that wants a pause gets it from every process, %s', async (_with, limit) => {
+    await rig().account();
+    if (limit !== null) await rig().fixture.change({ rate: { connector: 'tracker', limit } });
+    await rig().fixture.change({ settings: { replicaLeaseMs: 600_000 } });
+    await rig().host({ replica: 'h1' });
+    const { reservation } = await rig().reserved('a1');
+    expect(await limited('a1', reservation.fence, 40_000)).toEqual({ kind: 'settled' });
+    const fence = reservation.fence;
+    // A shorter one that is heard of later does not shorten it.
+    expect(await limited('a1', fence, 1_000)).toEqual({ kind: 'already_settled' });
+    for (const wait of [await waitOf('a1', 2), await waitOf('a2')]) {
+      expect(wait).toBeGreaterThan(35_000);
+      expect(wait).toBeLessThanOrEqual(40_000);
+    }
+    await rig().fixture.elapse(40_000);
+    await rig().reserved('a1', { attemptNo: 2 });
+    await rig().reserved('a2');
+    expect((await rig().registry.fleet.status()).activeAssignments).toBe(2);
+  });
+
+  test('no provider is believed for longer than a day', async () => {
+    await rig().account();
+    await rig().host({ replica: 'h1' });
+    const { reservation } = await rig().reserved('a1');
+    await limited('a1', reservation.fence, 1_000_000_000);
+    expect(await waitOf('a2')).toBeLessThanOrEqual(86_400_000);
+  });
+
+  test('a full scope says when it may be free: by how fast it drains, within bounds', async () => {
+    await rig().account({ quota: 'one' });
+    await rig().fixture.change({ quota: { id: 'one', limits: { tenant: 1 } } });
+    await rig().fixture.change({ settings: { replicaLeaseMs: 600_000 } });
+    await rig().host({ replica: 'h1' });
+    const fullFor = async (action: string) => {
+      const answer = await rig().reserve(action);
+      if (answer.kind !== 'capacity_exceeded') throw new Error(answer.kind);
+      return answer.retryInMs;
+    };
+    const pass = async (prefix: string, everyMs: number) => {
+      for (const name of Array.from({ length: 20 }, (_, nth) => `${prefix}${nth}`)) {
+        const { reservation } = await rig().reserved(name);
+        await rig().fixture.elapse(everyMs);
+        await rig().settle(name, reservation.fence, 'completed');
+      }
+    };
+    await pass('slow', 8_000);
+    await rig().reserved('held');
+    const slow = await fullFor('waits');
+    expect(slow).toBeGreaterThan(6_000);
+    expect(slow).toBeLessThan(10_000);
+    await rig().fixture.elapse(60_000);
+    await rig().registry.resolver.reserveRoute(rig().request('held'));
+    await pass('quick', 0);
+    await rig().reserved('held-2');
+    const quick = await fullFor('waits');
+    expect(quick).toBeGreaterThanOrEqual(50);
+    expect(quick).toBeLessThan(slow / 4);
+  });
+
   describe('the circuit', () => {
     beforeEach(async () => {
       await rig().account();
@@ -105,6 +179,31 @@ export function capacityConformance(rig: () => Rig): void {
       await unknowns(1, 'w');
       expect(await why('a1')).toBe('circuit_open');
       expect((await rig().registry.fleet.status()).circuitsOpen).toBe(1);
+    });
+
+    test('is not opened by workers that are lost, however many', async () => {
+      for (const name of ['a', 'b', 'c', 'd']) {
+        const { reservation } = await rig().reserved(name, { holdMs: 5_000 });
+        await rig().settle(name, reservation.fence, 'outcome_unknown', 'ours');
+      }
+      for (const name of ['e', 'f', 'g', 'h']) await rig().reserved(name, { holdMs: 5_000 });
+      await rig().fixture.elapse(6_000);
+      expect((await rig().registry.fleet.sweep(100)).settled).toBe(4);
+      expect((await rig().registry.fleet.status()).circuitsOpen).toBe(0);
+      expect((await rig().reserved('next')).reservation.probe).toBe(false);
+    });
+
+    test('a probe whose worker is lost gives its place back and decides nothing', async () => {
+      await unknowns(3);
+      await rig().fixture.elapse(60_000);
+      await rig().reserved('probe', { holdMs: 5_000 });
+      expect(await why('a1')).toBe('circuit_open');
+      await rig().fixture.elapse(6_000);
+      await rig().registry.fleet.sweep(100);
+      const second = await rig().reserved('a1');
+      expect(second.reservation.probe).toBe(true);
+      await rig().settle('a1', second.reservation.fence, 'completed');
+      expect((await rig().registry.fleet.status()).circuitsOpen).toBe(0);
     });
 
     test('half open admits its probes only; a good one closes it', async () => {

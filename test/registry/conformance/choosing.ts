@@ -45,6 +45,7 @@ export function choosingConformance(rig: () => Rig): void {
     ['instance_disabled', { instance: { instance: 'main', status: 'disabled' } }],
     ['connector_disabled', { connector: { connector: 'tracker', enabled: false } }],
     ['version_not_active', { version: { connector: 'tracker', status: 'revoked' } }],
+    ['evidence_expired', { evidence: { connector: 'tracker', endsInMs: 0 } }],
     ['credential_revoked', { credential: { instance: 'main', status: 'revoked' } }],
   ] as const)('%s fails closed, for new routes and for retries', async (why, change) => {
     await rig().account();
@@ -56,6 +57,23 @@ export function choosingConformance(rig: () => Rig): void {
     expect(await rig().reserve('pinned', { attemptNo: 2 })).toEqual(refused);
     const { catalog } = rig().registry;
     expect(await catalog.find(tenantId('acme'), CAPABILITY)).toBeNull();
+  });
+
+  test('evidence counts until it expires, for new routes and for retries', async () => {
+    await rig().account();
+    await rig().host({ replica: 'h1' });
+    await rig().fixture.change({ evidence: { connector: 'tracker', endsInMs: 10_000 } });
+    await rig().fixture.change({ version: { connector: 'tracker', status: 'deprecated' } });
+    await rig().run('pinned', 'not_started');
+    await rig().fixture.elapse(10_000);
+    await rig().call('h1', 'register');
+    await rig().call('h1', 'heartbeat');
+    const refused = { kind: 'binding_unavailable', why: 'evidence_expired' };
+    expect(await rig().reserve('new')).toEqual(refused);
+    expect(await rig().reserve('pinned', { attemptNo: 2 })).toEqual(refused);
+    await rig().fixture.change({ evidence: { connector: 'tracker', endsInMs: 10_000 } });
+    await rig().reserved('pinned', { attemptNo: 2 });
+    await rig().reserved('new');
   });
 
   test('a deprecated version keeps serving; without a binding there is nothing to see', async () => {

@@ -64,7 +64,6 @@ describe('a fleet with mistakes publishes nothing', () => {
   test.each([
     ['active', 'certified', 'cannot go back from active to certified'],
     ['deprecated', 'active', 'cannot go back from deprecated to active'],
-    ['revoked', 'deprecated', 'cannot go back from revoked to deprecated'],
     ['draft', 'revoked', 'a draft cannot be revoked'],
   ])('a version does not go from %s to %s', async (from, to, problem) => {
     await apply(fleetOf(connector(`status: ${from}`)));
@@ -72,6 +71,19 @@ describe('a fleet with mistakes publishes nothing', () => {
       expect.stringContaining(`Connector github@1.0.0 status: ${problem}`),
     ]);
   });
+
+  test.each([['active'], ['deprecated'], ['draft']])(
+    'a revoked version never becomes %s again',
+    async (status) => {
+      await apply(fleetOf(connector('status: revoked')));
+      const text = fleetOf(connector(`status: ${status}`));
+      await expect(apply(text)).rejects.toMatchObject({ code: 'version_revoked', status: 409 });
+      expect(await refusal(text)).toEqual([
+        'Connector github@1.0.0 status: version 1.0.0 was revoked, for good; publish a new version',
+      ]);
+      expect(await revision()).toBe(1);
+    },
+  );
 
   test('name, provider and owner of a connector stay', async () => {
     await apply(fleetOf(connector()));
@@ -98,15 +110,15 @@ describe('an instance', () => {
     expect(await refusal(fleetOf(slack, instance('connector: slack')))).toEqual([
       'Instance acme/github connector: this instance belongs to connector github for good; use another id',
     ]);
-    await apply(fleetOf(instance('status: revoked')));
-    expect(await refusal(fleetOf(instance('status: enabled')))).toEqual([
+    await apply(fleetOf(instance('status: revoked', 'configRevision: 2')));
+    expect(await refusal(fleetOf(instance('status: enabled', 'configRevision: 3')))).toEqual([
       expect.stringContaining('status: this instance is revoked for good'),
     ]);
   });
 
   test('when revoked deactivates its subscriptions and tells of them', async () => {
     await apply(whole());
-    const { changes } = await apply(fleetOf(instance('status: revoked')));
+    const { changes } = await apply(fleetOf(instance('status: revoked', 'configRevision: 2')));
     expect(changes.map(({ kind, id, fields }) => [kind, id, fields[0]?.after])).toEqual([
       ['Instance', 'github', 'revoked'],
       ['Subscription', 'pushes', 'deactivated'],
@@ -129,19 +141,21 @@ describe('an instance', () => {
         connector('version: 5.0.0'),
       ),
     );
-    expect(await refusal(fleetOf(instance('version: 2.0.0')))).toEqual([
+    expect(await refusal(fleetOf(instance('version: 2.0.0', 'configRevision: 2')))).toEqual([
       expect.stringContaining('version: this version is draft, and the instance has subscriptions'),
     ]);
-    expect(await refusal(fleetOf(instance('version: 3.0.0')))).toEqual([
+    expect(await refusal(fleetOf(instance('version: 3.0.0', 'configRevision: 2')))).toEqual([
       expect.stringContaining('version: this version has no webhookScheme'),
     ]);
-    expect(await refusal(fleetOf(instance('version: 4.0.0')))).toEqual([
+    expect(await refusal(fleetOf(instance('version: 4.0.0', 'configRevision: 2')))).toEqual([
       expect.stringContaining('version: this version is revoked'),
     ]);
-    expect(await refusal(fleetOf(instance('grants: [tool]')))).toEqual([
+    expect(await refusal(fleetOf(instance('grants: [tool]', 'configRevision: 2')))).toEqual([
       expect.stringContaining('grants: must keep source'),
     ]);
-    expect(await apply(fleetOf(instance('version: 5.0.0')))).toMatchObject({ changed: true });
+    expect(await apply(fleetOf(instance('version: 5.0.0', 'configRevision: 2')))).toMatchObject({
+      changed: true,
+    });
   });
 });
 

@@ -2,12 +2,6 @@
  * From a fleet file to a reserved route: publication, a host that comes up, a reservation; a real
  * Postgres, each part under the role that has it in production.
  */
-import { createHash } from 'node:crypto';
-import { actionLedger } from '../../../src/db/actions';
-import { registryAdministrator } from '../../../src/db/replicas';
-import { actionTargetResolver } from '../../../src/db/routes';
-import { tenantId } from '../../../src/domain/ids';
-import type { ReserveAnswer } from '../../../src/domain/routes';
 import {
   account,
   binding,
@@ -18,32 +12,11 @@ import {
   tracker,
 } from '../../support/fleet-texts';
 import { publishing } from '../../support/publishing';
+import { comesUp as bringUp, reserve as reserveIn } from '../../support/reserving';
 
 const { db, apply } = publishing();
-const REQUEST = Buffer.from('{"title":"It fails"}');
-const ANYWHERE = { region: null, zone: null, crossRegion: true, capacityClass: null };
-
-async function comesUp(replicaId: string): Promise<void> {
-  const hosts = registryAdministrator(db().as('waybill_lifecycle'));
-  const call = (nth: number) => ({ replicaId, requestId: `call-${nth}`, previousSequence: nth });
-  await hosts.register({ ...call(0), storeEpoch: 'epoch-1' });
-  const answer = await hosts.heartbeat({ ...call(1), healthy: true });
-  expect(answer).toMatchObject({ kind: 'accepted', status: 'ready' });
-}
-
-async function reserve(actionId: string): Promise<ReserveAnswer> {
-  const data = db().as('waybill_data');
-  const action = { tenantId: tenantId('acme'), actionId, capabilityId: 'tickets.create' };
-  await actionLedger(data).startAction({
-    ...{ ...action, request: REQUEST, affinityKey: null, requestedBy: 'ada' },
-    ...{ deadlineMs: 60_000, retryBudget: 5, attendAfterMs: 2_000 },
-  });
-  return actionTargetResolver(data, ANYWHERE).reserveRoute({
-    ...{ ...action, owner: `action/acme/${actionId}`, attemptNo: 1, affinityKey: null },
-    requestDigest: createHash('sha256').update(REQUEST).digest('hex'),
-    ...{ holdMs: 20_000, aboveFence: null },
-  });
-}
+const comesUp = (replicaId: string) => bringUp(db(), replicaId);
+const reserve = (actionId: string) => reserveIn(db(), actionId);
 
 test('what a fleet file publishes is what an action is routed by', async () => {
   const { revision } = await apply(

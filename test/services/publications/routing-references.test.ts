@@ -222,18 +222,20 @@ describe('an instance with bindings', () => {
         tracker('version: 4.0.0'),
       ),
     );
-    expect(await refusal(account('version: 2.0.0'))).toEqual([
+    expect(await refusal(account('configRevision: 2', 'version: 2.0.0'))).toEqual([
       'Instance acme/main version: this version does not offer tickets.create, which the instance is bound to; disable the binding first',
     ]);
-    expect(await refusal(account('version: 3.0.0'))).toEqual([
+    expect(await refusal(account('configRevision: 2', 'version: 3.0.0'))).toEqual([
       expect.stringMatching(/version: this version is draft, and the instance has bindings/),
     ]);
-    expect(await refusal(account('grants: [source]'))).toEqual([
+    expect(await refusal(account('configRevision: 2', 'grants: [source]'))).toEqual([
       expect.stringMatching(/grants: must keep tool while the instance has bindings/),
     ]);
-    expect(await apply(account('version: 4.0.0'))).toMatchObject({ changed: true });
+    expect(await apply(account('configRevision: 2', 'version: 4.0.0'))).toMatchObject({
+      changed: true,
+    });
     const disabled = binding('enabled: false', 'policyRevision: 2');
-    const moved = fleetOf(account('version: 2.0.0', 'grants: []'), disabled);
+    const moved = fleetOf(account('configRevision: 3', 'version: 2.0.0', 'grants: []'), disabled);
     expect(await apply(moved)).toMatchObject({ changed: true });
   });
 });
@@ -272,7 +274,7 @@ describe('a replica', () => {
     expect(await refusal(replica('id: host-2', 'version: 2.0.0'))).toEqual([
       expect.stringMatching(/version: version 2\.0\.0 is revoked/),
     ]);
-    await apply(account('status: revoked'));
+    await apply(account('configRevision: 2', 'status: revoked'));
     expect(await refusal(replica('id: host-2'))).toEqual([
       expect.stringMatching(/instance: this instance is revoked/),
     ]);

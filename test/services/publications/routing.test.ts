@@ -124,13 +124,12 @@ describe('a publication of what routing needs', () => {
   test('what is left out stays: credentials, the version of a replica, other bindings', async () => {
     await apply(whole());
     const second = tracker('version: 2.0.0');
-    await apply(
-      fleetOf(second, account('version: 2.0.0', 'credentials: [{ revision: r2 }]'), replica()),
-    );
+    const moved = account.bind(null, 'configRevision: 2', 'version: 2.0.0');
+    await apply(fleetOf(second, moved('credentials: [{ revision: r2 }]'), replica()));
     const text = `select credential_revision || ' ' || status as text
       from waybill.credential_revisions order by 1`;
     expect(await db().rows(text)).toEqual([{ text: 'r1 active' }, { text: 'r2 active' }]);
-    await apply(fleetOf(account('version: 2.0.0', 'credentials: []'), replica('id: host-3')));
+    await apply(fleetOf(moved('credentials: []'), replica('id: host-3')));
     const replicas = await db().rows<{ text: string }>(
       `select replica_id || ' ' || version as text from waybill.replicas order by 1`,
     );

@@ -1,4 +1,4 @@
-import type { BindingKey } from '../../../schemas/catalog-rows';
+import type { BindingKey, EvidenceRow } from '../../../schemas/catalog-rows';
 import type { FleetKind } from '../../../schemas/fleet/documents';
 import type { Published } from '../catalog-view';
 import type { Intended } from '../intended';
@@ -7,6 +7,8 @@ import type { Intended } from '../intended';
 export interface Checked {
   readonly published: Published;
   readonly intended: Intended;
+  /** The file's statements, and the published ones that count. */
+  readonly evidence: readonly EvidenceRow[];
   /** Whether the file has a document of this binding. */
   readonly isWritten: (binding: BindingKey) => boolean;
   /** A document of that key is in the file, but has mistakes of its own. */

@@ -10,6 +10,7 @@ import type { VersionRow } from '../../../schemas/catalog-rows';
 import { versionKey } from '../catalog-view';
 import type { Published } from '../catalog-view';
 import { differences } from '../differences';
+import { missingEvidence } from '../evidence';
 import { versionContent, versionRow } from '../rows';
 import type { Checked } from './checked';
 
@@ -23,9 +24,10 @@ export function connectorMistakes(
   return [
     ...identityMistakes(placed, published),
     ...offerMistakes(placed, checked),
-    ...(before === undefined
-      ? []
-      : [...contentMistakes(placed, before, row), ...statusMistakes(placed, before, row)]),
+    ...(before === undefined ? [] : contentMistakes(placed, before, row)),
+    ...(checked.intended.version(row)?.status === row.status
+      ? [...statusMistakes(placed, before, row), ...gateMistakes(placed, row, checked)]
+      : revokedMistakes(placed)),
   ];
 }
 
@@ -75,14 +77,43 @@ function contentMistakes(
   });
 }
 
+/** A version becomes active with all the evidence that is required, or not at all. */
+function gateMistakes(
+  { place }: Placed<ConnectorDocument>,
+  row: VersionRow,
+  { intended, published, evidence }: Checked,
+): FleetMistake[] {
+  const before = published.versions.get(versionKey(row));
+  if (row.status !== 'active' || before?.status === 'active') return [];
+  const { settings } = intended;
+  const missing = missingEvidence(row, { settings, statements: evidence, nowMs: published.nowMs });
+  if (missing.length === 0) return [];
+  const problem =
+    `version ${row.version} cannot become active without the evidence that the settings require; ` +
+    `missing: ${missing.join(', ')}`;
+  return [mistakeAt(place, ['status'], problem, 'evidence_missing')];
+}
+
+/** A statement of the same file revokes the version. */
+function revokedMistakes({ place, thing }: Placed<ConnectorDocument>): FleetMistake[] {
+  if (thing.status === null) return [];
+  const problem = `evidence in this file revokes version ${thing.version}; leave the status out`;
+  return [mistakeAt(place, ['status'], problem, 'version_revoked')];
+}
+
 /** Forward only; revoked is the end, and a draft was never in use that could be revoked. */
 function statusMistakes(
   { place }: Placed<ConnectorDocument>,
-  before: VersionRow,
+  before: VersionRow | undefined,
   row: VersionRow,
 ): FleetMistake[] {
+  if (before === undefined) return [];
   const from = CONNECTOR_STATUSES.indexOf(before.status);
   const to = CONNECTOR_STATUSES.indexOf(row.status);
+  if (before.status === 'revoked' && row.status !== 'revoked') {
+    const problem = `version ${row.version} was revoked, for good; publish a new version`;
+    return [mistakeAt(place, ['status'], problem, 'version_revoked')];
+  }
   if (to < from) {
     const problem = `cannot go back from ${before.status} to ${row.status}; publish a new version`;
     return [mistakeAt(place, ['status'], problem)];

@@ -2,11 +2,19 @@
  * Checks of an Instance document, and of what a changed instance means for its subscriptions and
  * bindings.
  */
-import type { BindingRow, PublishedInstance, VersionRow } from '../../../schemas/catalog-rows';
+import type {
+  BindingRow,
+  InstanceRow,
+  PublishedInstance,
+  VersionRow,
+} from '../../../schemas/catalog-rows';
+import { MAX_CREDENTIALS } from '../../../schemas/fleet/credentials';
 import type { InstanceDocument } from '../../../schemas/fleet/documents';
 import type { FleetMistake, Placed } from '../../../schemas/fleet/mistakes';
 import { mistakeAt } from '../../../schemas/fleet/mistakes';
 import { bindingKey, keyOf } from '../catalog-view';
+import { differences } from '../differences';
+import { instanceRow } from '../rows';
 import type { Checked } from './checked';
 
 export function instanceMistakes(
@@ -16,8 +24,10 @@ export function instanceMistakes(
   const before = checked.published.instances.get(keyOf(placed.thing));
   return [
     ...identityMistakes(placed, before),
+    ...revisionMistakes(placed, before, checked),
     ...versionMistakes(placed, before, checked),
     ...grantMistakes(placed, before, checked),
+    ...credentialMistakes(placed, checked),
   ];
 }
 
@@ -36,6 +46,37 @@ function identityMistakes(
     found.push(mistakeAt(place, ['status'], problem));
   }
   return found;
+}
+
+/** Who changes an instance says so by a higher revision; its credentials have states of their own. */
+function revisionMistakes(
+  { place, thing }: Placed<InstanceDocument>,
+  before: PublishedInstance | undefined,
+  { published }: Checked,
+): FleetMistake[] {
+  if (before === undefined || thing.configRevision > before.configRevision) return [];
+  const changed = differences(revised(before), revised(instanceRow(thing, published)));
+  if (changed.length === 0) return [];
+  const problem =
+    `is published as revision ${before.configRevision} with another ` +
+    `${changed.map(({ field }) => field).join(', ')}; a change needs a higher one`;
+  return [mistakeAt(place, ['configRevision'], problem, 'revision_not_newer')];
+}
+
+function credentialMistakes(
+  { place, thing }: Placed<InstanceDocument>,
+  { published }: Checked,
+): FleetMistake[] {
+  const count = Object.keys(instanceRow(thing, published).credentials).length;
+  if (count <= MAX_CREDENTIALS) return [];
+  const problem = `an instance has at most ${MAX_CREDENTIALS} of them, with those it had before`;
+  return [mistakeAt(place, ['credentials'], problem)];
+}
+
+/** What only a newer revision changes. */
+function revised(row: InstanceRow): object {
+  const { version, status, grants, config, secretRef, configRevision } = row;
+  return { version, status, grants, config, secretRef, configRevision };
 }
 
 function versionMistakes(

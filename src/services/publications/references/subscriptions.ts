@@ -33,14 +33,13 @@ function instanceMistakes({ place, thing }: PlacedSubscription, checked: Checked
       `tenant ${thing.tenant} has no instance of that id, neither in this file nor in the catalog`,
     );
   }
-  if (!instance.grants.includes('source')) {
+  const before = checked.published.subscriptions.get(keyOf(thing));
+  const state = thing.state ?? before?.state ?? 'active';
+  // A deactivated one that is there already may stay when the instance no longer grants it.
+  if (!instance.grants.includes('source') && (before === undefined || state !== 'deactivated')) {
     return wrong('this instance does not grant source; add it to its grants');
   }
-  const before = checked.published.subscriptions.get(keyOf(thing));
-  if (
-    instance.status === 'revoked' &&
-    (thing.state ?? before?.state ?? 'active') !== 'deactivated'
-  ) {
+  if (instance.status === 'revoked' && state !== 'deactivated') {
     const stays = thing.state === null && before !== undefined;
     return stays ? [] : wrong('must be deactivated: its instance is revoked', ['state']);
   }

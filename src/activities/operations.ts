@@ -1,0 +1,18 @@
+/** The activities of upkeep: thin, over the services that do the work. */
+import type { UpkeepActivities } from '../domain/upkeep';
+import type { UpkeepServices } from '../services/upkeep';
+import { auditCounters, forget, retain } from '../services/upkeep';
+import { whileBeating } from './beating';
+
+export function operationsActivities({ operations, differ }: UpkeepServices): UpkeepActivities {
+  return {
+    retainActions: () => whileBeating(({ signal }) => retain(operations, signal)),
+    auditCounters: () =>
+      whileBeating(async () => {
+        const { differences, more } = await auditCounters(operations);
+        if (differences.length > 0) differ(differences);
+        return { differences: differences.length, more };
+      }),
+    forgetExpired: () => whileBeating(({ signal }) => forget(operations, signal)),
+  };
+}

@@ -1,0 +1,38 @@
+/** Verifying a plan before any of its actions is started. */
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { capabilityCatalog } from '../db/capabilities';
+import { PlanAnswer, VerifyPlanBody } from '../schemas/api-plans';
+import { RequestChecks } from '../services/actions/request-checks';
+import { verifyPlan } from '../services/plans';
+import { principalOf } from './authorization';
+import type { HttpDeps } from './deps';
+import { answer, EVERY_CALL, needs, problems } from './openapi';
+
+const SCOPE = 'factory.catalog.read';
+
+/** Of all requests of a plan together. */
+const PLAN_LIMIT_BYTES = 4_194_304;
+
+/** Registers the route on an instance that requires tokens. */
+export function planRoutes(app: FastifyInstance, deps: HttpDeps): void {
+  const services = { catalog: capabilityCatalog(deps.data), checks: new RequestChecks() };
+  app.withTypeProvider<ZodTypeProvider>().route({
+    method: 'POST',
+    url: '/v1/plans/verify',
+    bodyLimit: PLAN_LIMIT_BYTES,
+    config: { scope: SCOPE },
+    schema: {
+      operationId: 'verifyPlan',
+      summary: 'Judges all steps of a plan at one revision of the catalog; starts nothing.',
+      tags: ['catalog'],
+      security: needs(SCOPE),
+      body: VerifyPlanBody,
+      response: {
+        200: answer('Each step, and whether all of them can be started.', PlanAnswer),
+        ...problems([...EVERY_CALL, 'body_too_large']),
+      },
+    },
+    handler: (request) => verifyPlan(services, principalOf(request).tenantId, request.body.steps),
+  });
+}

@@ -1,0 +1,32 @@
+/** What the database answers about the catalog, parsed once at the edge of `src/db`. */
+import { z } from 'zod';
+import type { CapabilityPageAnswer, PlannedContract } from '../domain/registry-ports';
+import { CapabilityRow } from './replica-rows';
+
+/** Checked when they were published; up to 4 MiB of them are read at once. */
+const Published = z.unknown();
+
+const PlannedContractRow = CapabilityRow.omit({ resultSchema: true }).extend({
+  requestSchema: Published,
+}) satisfies z.ZodType<PlannedContract>;
+
+export const CapabilityDefinitionRow = PlannedContractRow.extend({
+  resultSchema: Published,
+  bound: z.boolean(),
+  profiles: z.array(z.string()),
+});
+
+export const CapabilityPageRow = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('page'),
+    revision: z.int(),
+    capabilities: z.array(CapabilityDefinitionRow),
+    next: z.string().nullable(),
+  }),
+  z.object({ kind: z.literal('stale_cursor'), revision: z.int() }),
+]) satisfies z.ZodType<CapabilityPageAnswer>;
+
+export const PlanContractsRow = z.object({
+  revision: z.int(),
+  contracts: z.array(PlannedContractRow),
+});

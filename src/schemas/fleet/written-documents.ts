@@ -1,0 +1,173 @@
+/**
+ * The catalog's rows as people would write them: the document that stands for exactly that row. What
+ * means its default is left out, life-cycle fields are always said.
+ */
+import { z } from 'zod';
+import { canonicalJson } from '../canonical-json';
+import type {
+  BindingRow,
+  CapabilityEntry,
+  ConnectorRow,
+  EvidenceRow,
+  InstanceRow,
+  QuotaPolicyRow,
+  ReplicaRow,
+  SettingsRow,
+  SubscriptionRow,
+  TargetRow,
+  VersionRow,
+} from '../catalog-rows';
+import { durationText } from '../durations';
+import { RetryProfile } from '../retry-profiles';
+import type { ShippedSchemes } from '../shipped-schemes';
+import { ActionTarget, HttpTarget } from '../targets';
+
+/** A document in the order in which its fields are written; undefined ones are left out. */
+export type WrittenDocument = Readonly<Record<string, unknown>>;
+
+export function writtenSettings(row: SettingsRow): WrittenDocument {
+  const { replayWindowMinutes, rejectedBytesMinutes, circuitUnknowns, circuitProbes } = row;
+  const { replicaHysteresis, actionRetentionDays, tombstoneRetentionDays } = row;
+  return {
+    kind: 'Settings',
+    ...{ replayWindowMinutes, defaultRetry: writtenRetry(row.defaultRetry), rejectedBytesMinutes },
+    ...{ circuitUnknowns, circuitOpen: durationText(row.circuitOpenMs), circuitProbes },
+    ...{ replicaLease: durationText(row.replicaLeaseMs), replicaHysteresis },
+    ...{ actionRetentionDays, tombstoneRetentionDays },
+    ...{ requiredEvidence: row.requiredEvidence, trustedSigners: row.trustedSigners },
+  };
+}
+
+export function writtenCapability(row: CapabilityEntry): WrittenDocument {
+  const { id, sideEffect, recovery, requestSchema, resultSchema, timeoutMs } = row;
+  return {
+    ...{ kind: 'Capability', id, interface: row.interface, sideEffect, recovery },
+    ...{ timeout: durationText(timeoutMs), requestSchema, resultSchema },
+  };
+}
+
+const RateLimit = z.object({ permits: z.number(), perMs: z.number(), burst: z.number() });
+
+/** @param schemes a scheme that comes with Waybill is written by its name */
+export function writtenConnector(
+  { id, name, provider, tenant, enabled }: ConnectorRow,
+  row: VersionRow,
+  schemes: ShippedSchemes,
+): WrittenDocument {
+  const { version, status, webhookScheme, retry, manifestDigest, capabilities, profiles } = row;
+  const scheme = canonicalJson(webhookScheme);
+  const shipped = [...schemes].find(([, known]) => canonicalJson(known) === scheme)?.[0];
+  const rate = RateLimit.nullable().parse(row.rateLimit);
+  return {
+    ...{ kind: 'Connector', id, name, provider, tenant: tenant ?? undefined, enabled },
+    ...{ version, status, webhookScheme: shipped ?? webhookScheme ?? undefined },
+    ...{ retry: writtenRetry(retry), artifactDigest: row.artifactDigest ?? undefined },
+    manifestDigest: manifestDigest ?? undefined,
+    ...{ capabilities: unlessEmpty(capabilities), profiles: unlessEmpty(profiles) },
+    rateLimit: rate && {
+      ...{ permits: rate.permits, per: durationText(rate.perMs), burst: rate.burst },
+    },
+  };
+}
+
+export function writtenEvidence({ id, statement }: EvidenceRow): WrittenDocument {
+  return { kind: 'Evidence', id, statement };
+}
+
+export function writtenQuotaPolicy({ id, limits }: QuotaPolicyRow): WrittenDocument {
+  return { kind: 'QuotaPolicy', id, limits: withoutNulls(limits) };
+}
+
+export function writtenInstance(row: InstanceRow): WrittenDocument {
+  const { tenant, id, connector, version, grants, status, config, configRevision } = row;
+  const credentials = Object.entries(row.credentials)
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([revision, state]) => ({ revision, status: state }));
+  return {
+    ...{ kind: 'Instance', tenant, id, connector, version, grants, status },
+    ...{ config: config ?? undefined, secretRef: row.secretRef ?? undefined, configRevision },
+    credentials: unlessEmpty(credentials),
+  };
+}
+
+export function writtenBinding(row: BindingRow): WrittenDocument {
+  const { tenant, capability, instance, priority, enabled, spill, spread } = row;
+  const { policyRevision, credentialRevision, quotaPolicy } = row;
+  return {
+    ...{ kind: 'Binding', tenant, capability, instance, credentialRevision, priority, enabled },
+    ...{ spill, spread, policyRevision, quotaPolicy: quotaPolicy ?? undefined },
+  };
+}
+
+export function writtenReplica(row: ReplicaRow): WrittenDocument {
+  const { tenant, id, instance, version, endpoint, transport, peer, trustDomain } = row;
+  const { region, zone, capacityClass, capacity } = row;
+  return {
+    ...{ kind: 'Replica', tenant, id, instance, version, endpoint, transport, peer, trustDomain },
+    ...{ region, zone, capacityClass, capacity },
+  };
+}
+
+export function writtenTarget(row: TargetRow): WrittenDocument {
+  const { tenant, id } = row;
+  const http = HttpTarget.nullable().parse(row.http);
+  const action = ActionTarget.nullable().parse(row.action);
+  return {
+    ...{ kind: 'Target', tenant, id },
+    http: http && {
+      ...{ url: http.url, timeout: durationText(http.timeoutMs) },
+      ...{ secretRefs: unlessEmpty(http.secretRefs), success: http.success ?? undefined },
+    },
+    action: action && {
+      ...{ capability: action.capabilityId, request: action.request ?? undefined },
+      affinity: action.affinity ?? undefined,
+    },
+  };
+}
+
+const Secrets = z.array(
+  z.object({
+    id: z.string(),
+    ref: z.string(),
+    notBefore: z.string().nullable(),
+    notAfter: z.string().nullable(),
+  }),
+);
+
+export function writtenSubscription(row: SubscriptionRow): WrittenDocument {
+  const { tenant, id, instance, target, eventTypes, state, retry, ingress } = row;
+  return {
+    ...{ kind: 'Subscription', tenant, id, instance, target, eventTypes, state },
+    retry: writtenRetry(retry),
+    ingress: ingress && {
+      ...{ ref: ingress.ref, bodyLimit: ingress.bodyLimitBytes },
+      secrets: Secrets.parse(ingress.secrets).map(withoutNulls),
+    },
+  };
+}
+
+function writtenRetry(row: unknown): object | undefined {
+  const profile = RetryProfile.nullable().parse(row);
+  if (profile === null) return undefined;
+  const { attempts, backoff, jitter, totalSpanMs, retryAfterCapMs } = profile;
+  return {
+    attempts,
+    ...(backoff.kind === 'exponential'
+      ? {
+          backoff: 'exponential',
+          ...{ base: durationText(backoff.baseMs), max: durationText(backoff.maxMs) },
+        }
+      : { backoff: backoff.delaysMs.map(durationText) }),
+    jitter,
+    ...(totalSpanMs === null ? {} : { totalSpan: durationText(totalSpanMs) }),
+    retryAfterCap: durationText(retryAfterCapMs),
+  };
+}
+
+function withoutNulls(group: object): object {
+  return Object.fromEntries(Object.entries(group).filter(([, value]) => value !== null));
+}
+
+function unlessEmpty<Item>(list: readonly Item[]): readonly Item[] | undefined {
+  return list.length === 0 ? undefined : list;
+}
