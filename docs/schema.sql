@@ -1068,6 +1068,9 @@ function route_json(r waybill.routes) returns jsonb, sql, stable
 function settle_delivery(d waybill.deliveries, p_state text, p_reason text, p_detail text, p_receipt jsonb) returns void, plpgsql, volatile
   grant execute to waybill_data
 
+function settle_lost(p_tenant text, p_action text, p_fence bigint, p_evidence jsonb) returns void, plpgsql, volatile
+  grant execute to waybill_data
+
 function settle_route(p_tenant text, p_action text, p_fence bigint, p_settle jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
@@ -1099,4 +1102,7 @@ function try_reserve(a waybill.actions, r waybill.routes, p_level waybill.bound[
   grant execute to waybill_data
 
 function walk_action(a waybill.actions, p_path text[]) returns waybill.actions, plpgsql, volatile
+  grant execute to waybill_data
+
+function way_to(p_from text, p_to text) returns text[], sql, immutable
   grant execute to waybill_data
