@@ -45,12 +45,15 @@ function faultOf({ code, syscall }: SystemError): ConnectionFault {
   return { kind: UNCONNECTED.includes(code) ? 'unconnected' : 'unproven', code };
 }
 
+/** Proves nothing. */
+const UNREADABLE: SystemError = { code: '', syscall: null };
+
 /** What lies behind an error: itself, its cause, or one for each address that was tried. */
 function causesOf(error: unknown): readonly SystemError[] {
   if (error instanceof AggregateError) return error.errors.flatMap(causesOf);
-  if (typeof error !== 'object' || error === null) return [];
+  if (typeof error !== 'object' || error === null) return [UNREADABLE];
   if ('code' in error && typeof error.code === 'string') {
     return [{ code: error.code, syscall: 'syscall' in error ? error.syscall : null }];
   }
-  return 'cause' in error ? causesOf(error.cause) : [];
+  return 'cause' in error ? causesOf(error.cause) : [UNREADABLE];
 }
