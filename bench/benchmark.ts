@@ -40,8 +40,18 @@ export interface Figure {
   readonly success: { readonly value: number; readonly baseline: number };
   /** What does not balance, one sentence each; empty: it balances. */
   readonly imbalances: readonly string[];
+  /** Where the time goes, where that is measured. */
+  readonly costs?: { readonly value: Costs; readonly baseline: Costs };
   /** For people, below the table. */
   readonly notes: readonly string[];
+}
+
+/** What one unit of work takes. */
+export interface Costs {
+  /** From its start to its end, where it is kept. */
+  readonly latencyMs: { readonly p50: number; readonly p95: number };
+  /** Processor time by process; empty where the system does not tell. */
+  readonly cpuMs: ReadonlyMap<string, number>;
 }
 
 /** Value through baseline, of the medians. */

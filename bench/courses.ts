@@ -103,7 +103,8 @@ function course(bench: Bench, closers: Closers, parts: Parts): Course {
   };
 }
 
-async function withinPatience(
+/** @throws Error when it does not hold within two minutes */
+export async function withinPatience(
   bench: Bench,
   what: string,
   check: () => Promise<boolean>,

@@ -1,7 +1,6 @@
 /** Waybill as it is deployed, for a benchmark: its own database, a fleet of one, real processes. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { DELIVERY_QUEUE } from '../src/domain/workflow-ids';
 import { freePort } from '../src/workers/embedded/ports';
 import type { Closers } from '../src/workers/closers';
 import { createDatabase, type BenchDatabase } from './databases';
@@ -30,9 +29,19 @@ export interface DeploymentOptions {
   readonly targetUrl?: string;
 }
 
-/** Migrates, publishes and starts; `closers` ends and drops it. */
-export async function deploy(options: DeploymentOptions): Promise<Deployment> {
-  const { environment, closers, name, targetUrl } = options;
+/** Where a deployment lives; `env` is what each of its processes is told. */
+export interface Groundwork {
+  readonly database: BenchDatabase;
+  readonly env: Readonly<Record<string, string>>;
+  readonly queuePrefix: string;
+  readonly logOf: (part: string) => string;
+}
+
+export type GroundworkOptions = Pick<DeploymentOptions, 'environment' | 'closers' | 'name'>;
+
+/** A database of its own and what its processes are told; nothing runs yet. */
+export async function layGroundwork(options: GroundworkOptions): Promise<Groundwork> {
+  const { environment, closers, name } = options;
   const { folder } = environment;
   const database = await createDatabase(environment.databaseUrl);
   closers.add(() => database.drop());
@@ -46,31 +55,60 @@ export async function deploy(options: DeploymentOptions): Promise<Deployment> {
     WAYBILL_BENCH_TARGET_SECRET: TARGET_SECRET,
   };
   const logOf = (part: string): string => path.join(folder, `${name}-${part}.log`);
-  const fleet = path.join(folder, `${name}-fleet.yaml`);
-  writeFileSync(fleet, fleetText(targetUrl ?? 'http://127.0.0.1:9/'));
-  await runWaybill(['migrate'], { env, logFile: logOf('migrate') });
-  await runWaybill(['apply', '-f', fleet], { env, logFile: logOf('apply') });
+  return { database, env, queuePrefix, logOf };
+}
 
+/** Migrates and publishes the fleet, a text in YAML or JSON. */
+export async function publish({ env, logOf }: Groundwork, fleet: string): Promise<void> {
+  const file = logOf('fleet').replace(/log$/, 'yaml');
+  writeFileSync(file, fleet);
+  await runWaybill(['migrate'], { env, logFile: logOf('migrate') });
+  await runWaybill(['apply', '-f', file], { env, logFile: logOf('apply') });
+}
+
+/** `waybill api` with these parts, until `closers` ends it. */
+export async function startApi(
+  { env, logOf }: Groundwork,
+  parts: string,
+  closers: Closers,
+): Promise<{ readonly url: string; readonly pid: number }> {
   const port = await freePort();
-  const api = await startWaybill(['api', '--serve', 'ingress'], {
+  const url = `http://127.0.0.1:${port}`;
+  const api = await startWaybill(['api', '--serve', parts], {
     env: { ...env, WAYBILL_PORT: String(port) },
     logFile: logOf('api'),
-    readyUrl: `http://127.0.0.1:${port}/ready`,
+    readyUrl: `${url}/ready`,
   });
   closers.add(() => api.stop());
-  if (targetUrl !== undefined) {
-    const healthPort = await freePort();
-    const worker = await startWaybill(['worker'], {
-      env: { ...env, WAYBILL_HEALTH_PORT: String(healthPort) },
-      logFile: logOf('worker'),
-      readyUrl: `http://127.0.0.1:${healthPort}/ready`,
-    });
-    closers.add(() => worker.stop());
-  }
+  return { url, pid: api.pid };
+}
+
+/** `waybill worker`, until `closers` ends it. */
+export async function startWorker(
+  { env, logOf }: Groundwork,
+  closers: Closers,
+): Promise<{ readonly pid: number }> {
+  const healthPort = await freePort();
+  const worker = await startWaybill(['worker'], {
+    env: { ...env, WAYBILL_HEALTH_PORT: String(healthPort) },
+    logFile: logOf('worker'),
+    readyUrl: `http://127.0.0.1:${healthPort}/ready`,
+  });
+  closers.add(() => worker.stop());
+  return { pid: worker.pid };
+}
+
+/** Migrates, publishes and starts; `closers` ends and drops it. */
+export async function deploy(options: DeploymentOptions): Promise<Deployment> {
+  const { closers, targetUrl } = options;
+  const ground = await layGroundwork(options);
+  await publish(ground, fleetText(targetUrl ?? 'http://127.0.0.1:9/'));
+  const { url } = await startApi(ground, 'ingress', closers);
+  if (targetUrl !== undefined) await startWorker(ground, closers);
   return {
-    ingressUrl: `http://127.0.0.1:${port}/webhooks/bench-ingress`,
-    database,
-    taskQueue: `${queuePrefix}${DELIVERY_QUEUE}`,
+    ingressUrl: `${url}/webhooks/bench-ingress`,
+    database: ground.database,
+    taskQueue: `${ground.queuePrefix}deliveries`,
   };
 }
 

@@ -12,6 +12,7 @@ import { stateFolder } from '../src/workers/embedded/state-folder';
 import { findTemporalCli } from '../src/workers/embedded/temporal-binary';
 import { startTemporal } from '../src/workers/embedded/temporal-server';
 import { Closers } from '../src/workers/closers';
+import type { MeasuredProcess } from './cpu';
 import { durabilityOf } from './databases';
 import { useNamespace, type BenchNamespace } from './namespaces';
 
@@ -23,6 +24,8 @@ export interface Environment {
   readonly temporal: BenchNamespace;
   /** What a commit means on these servers, for people. */
   readonly durability: string;
+  /** The servers that the run started itself. */
+  readonly servers: readonly MeasuredProcess[];
   stop(): Promise<void>;
 }
 
@@ -30,32 +33,41 @@ export async function startEnvironment(progress: (line: string) => void): Promis
   const closers = new Closers();
   try {
     const folder = temporaryFolder(closers);
-    const databaseUrl = given('DATABASE_URL') ?? (await ownPostgres(folder, closers));
+    const servers: MeasuredProcess[] = [];
+    const own: OwnServers = { folder, closers, servers };
+    const databaseUrl = given('DATABASE_URL') ?? (await ownPostgres(own));
     const address = given('TEMPORAL_ADDRESS');
     // The product's connections read the environment, here and in the child processes.
-    process.env['TEMPORAL_ADDRESS'] = address ?? (await ownTemporal(folder, closers, progress));
+    process.env['TEMPORAL_ADDRESS'] = address ?? (await ownTemporal(own, progress));
     const temporal = await useNamespace(address !== undefined, closers);
     const storage = address === undefined ? 'Temporal dev server in memory' : 'Temporal as given';
     const flushes = given('DATABASE_URL') === undefined ? flushesTo(folder) : '';
     const durability = `${await durabilityOf(databaseUrl)}${flushes}; ${storage}`;
-    return { databaseUrl, folder, temporal, durability, stop: () => closers.close() };
+    return { databaseUrl, folder, temporal, durability, servers, stop: () => closers.close() };
   } catch (error) {
     await closers.close();
     throw error;
   }
 }
 
+interface OwnServers {
+  readonly folder: string;
+  readonly closers: Closers;
+  readonly servers: MeasuredProcess[];
+}
+
 /** With Postgres as shipped: every commit is flushed to disk before it is answered. */
-async function ownPostgres(folder: string, closers: Closers): Promise<string> {
+async function ownPostgres({ folder, closers, servers }: OwnServers): Promise<string> {
   const server = await startPostgres({ stateFolder: folder, port: await freePort() });
   closers.add(() => server.stop());
+  if (server.pid !== undefined)
+    servers.push({ name: 'postgres', pid: server.pid, withChildren: true });
   return server.url;
 }
 
 /** In memory it is at its fastest, which makes the baselines fast: the hard case for a ratio. */
 async function ownTemporal(
-  folder: string,
-  closers: Closers,
+  { folder, closers, servers }: OwnServers,
   progress: (line: string) => void,
 ): Promise<string> {
   const cli = await findTemporalCli({
@@ -71,6 +83,7 @@ async function ownTemporal(
     searchAttributes: SEARCH_ATTRIBUTES,
   });
   closers.add(() => server.stop());
+  if (server.pid !== undefined) servers.push({ name: 'temporal', pid: server.pid });
   return server.address;
 }
 

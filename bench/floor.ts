@@ -5,7 +5,7 @@ import type { Closers } from '../src/workers/closers';
 import { createDatabase, type BenchDatabase } from './databases';
 import { POOL_SIZE, TARGET_SECRET } from './deployment';
 import type { Environment } from './environment';
-import { startFloor, type Floor } from './processes';
+import { startScript } from './processes';
 
 export interface RunningFloor {
   /** Takes the same requests as an ingress. */
@@ -36,9 +36,12 @@ export async function startFloors(options: FloorOptions): Promise<RunningFloor> 
   closers.add(() => database.drop());
   await database.run(TABLE);
   const taskQueue = `bench-${name}-floor`;
-  const start = async (floor: Floor, env: Readonly<Record<string, string>>): Promise<number> => {
+  const start = async (
+    floor: 'accept' | 'worker',
+    env: Readonly<Record<string, string>>,
+  ): Promise<number> => {
     const port = await freePort();
-    const running = await startFloor(floor, {
+    const running = await startScript(`floors/${floor}`, {
       env: { ...env, FLOOR_PORT: String(port) },
       logFile: path.join(environment.folder, `${name}-floor-${floor}.log`),
       readyUrl: `http://127.0.0.1:${port}/ready`,

@@ -11,7 +11,8 @@ const WAYBILL = path.join(ROOT, 'bin', 'waybill.js');
 const STOP_PATIENCE_MS = 30_000;
 const READY_PATIENCE_MS = 60_000;
 
-export type Floor = 'accept' | 'worker';
+/** Scripts of this folder that are processes of their own. */
+export type Script = 'floors/accept' | 'floors/worker' | 'floors/no-op' | 'hosts/null';
 
 export interface ProcessOptions {
   readonly env: Readonly<Record<string, string>>;
@@ -20,6 +21,7 @@ export interface ProcessOptions {
 }
 
 export interface BenchProcess {
+  readonly pid: number;
   /** Asks it to end, and forces it after a while. */
   stop(): Promise<void>;
 }
@@ -39,13 +41,24 @@ export async function runWaybill(args: readonly string[], options: ProcessOption
   if (code !== 0) throw failed(`waybill ${args.join(' ')} ended with ${String(code)}`, options);
 }
 
-/** A floor that answers 200 at `readyUrl`. It ends with this process. */
-export async function startFloor(
-  floor: Floor,
-  options: ProcessOptions & { readonly readyUrl: string },
+/**
+ * A floor or host that answers 200 at `readyUrl`. It ends with this process; what it tells by
+ * `process.send` goes to `onMessage`.
+ */
+export async function startScript(
+  script: Script,
+  options: ProcessOptions & {
+    readonly readyUrl: string;
+    readonly onMessage?: (message: unknown) => void;
+  },
 ): Promise<BenchProcess> {
-  const script = path.join(__dirname, 'floors', `${floor}.js`);
-  return await started(spawnNode(script, [], options), `floor ${floor}`, options);
+  const { onMessage } = options;
+  const child = spawnNode(path.join(__dirname, `${script}.js`), [], {
+    ...options,
+    talks: onMessage !== undefined,
+  });
+  if (onMessage !== undefined) child.on('message', onMessage);
+  return await started(child, script, options);
 }
 
 function spawnWaybill(args: readonly string[], options: ProcessOptions): ChildProcess {
@@ -61,14 +74,18 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-function spawnNode(script: string, args: readonly string[], options: ProcessOptions): ChildProcess {
+function spawnNode(
+  script: string,
+  args: readonly string[],
+  options: ProcessOptions & { readonly talks?: boolean },
+): ChildProcess {
   const log = openSync(options.logFile, 'a');
   try {
     const child = spawn(process.execPath, [script, ...args], {
       cwd: ROOT,
       env: { ...process.env, ...options.env },
-      // The input is never written to: its end tells a floor that this process is gone.
-      stdio: ['pipe', log, log],
+      // The input is never written to: its end tells a script that this process is gone.
+      stdio: ['pipe', log, log, ...(options.talks === true ? ['ipc' as const] : [])],
     });
     running.add(child);
     child.once('close', () => running.delete(child));
@@ -99,7 +116,7 @@ async function started(
     await exited;
     clearTimeout(force);
   };
-  if (ready) return { stop };
+  if (ready && child.pid !== undefined) return { pid: child.pid, stop };
   await stop();
   throw failed(`${name} did not become ready`, options);
 }

@@ -1,6 +1,6 @@
 /** The results: a table for people, one JSON array for programs. */
 import { renderTable } from '../src/cli/support/table';
-import { isBalanced, isMet, ratioOf, type Figure } from './benchmark';
+import { isBalanced, isMet, ratioOf, type Costs, type Figure } from './benchmark';
 import type { Spread } from './rounds';
 
 /** What `--json` prints of a figure. */
@@ -12,9 +12,16 @@ export interface FigureAnswer {
   readonly goal: number;
   readonly met: boolean;
   readonly balanced: boolean;
+  readonly costs?: { readonly value: CostsAnswer; readonly baseline: CostsAnswer };
+}
+
+interface CostsAnswer {
+  readonly latencyMs: { readonly p50: number; readonly p95: number };
+  readonly cpuMs: Readonly<Record<string, number>>;
 }
 
 export function answerOf(figure: Figure): FigureAnswer {
+  const { costs } = figure;
   return {
     id: figure.id,
     value: rounded(figure.value.median),
@@ -23,6 +30,16 @@ export function answerOf(figure: Figure): FigureAnswer {
     goal: goalOf(figure),
     met: isMet(figure),
     balanced: isBalanced(figure),
+    ...(costs && {
+      costs: { value: costsAnswer(costs.value), baseline: costsAnswer(costs.baseline) },
+    }),
+  };
+}
+
+function costsAnswer({ latencyMs, cpuMs }: Costs): CostsAnswer {
+  return {
+    latencyMs: { p50: rounded(latencyMs.p50), p95: rounded(latencyMs.p95) },
+    cpuMs: Object.fromEntries([...cpuMs].map(([name, ms]) => [name, rounded(ms)])),
   };
 }
 
@@ -48,11 +65,20 @@ export function tableOf(figures: readonly Figure[], width: number): string {
 
 /** What a reader of the figures must know, and why one of them is void. */
 export function notesOf(figures: readonly Figure[]): string[] {
-  return figures.flatMap(({ id, ratios, notes, imbalances }) => [
+  return figures.flatMap(({ id, ratios, costs, notes, imbalances }) => [
     ...(ratios === null ? [] : [`${id}: ratio by round ${spread(ratios)}`]),
+    ...(costs === undefined
+      ? []
+      : [`${id}: ${costsText(costs.value)}`, `${id}: baseline ${costsText(costs.baseline)}`]),
     ...notes.map((note) => `${id}: ${note}`),
     ...imbalances.map((imbalance) => `${id} IS VOID: ${imbalance}`),
   ]);
+}
+
+function costsText({ latencyMs, cpuMs }: Costs): string {
+  const cpu = [...cpuMs].map(([name, ms]) => `${name} ${ms.toFixed(1)}`).join(', ');
+  const start = `start to end p50 ${latencyMs.p50.toFixed(0)} ms, p95 ${latencyMs.p95.toFixed(0)} ms`;
+  return cpu === '' ? start : `${start}; processor ms each: ${cpu}`;
 }
 
 function goalText(figure: Figure): string {

@@ -8,6 +8,38 @@ export const SENDERS = 32;
 /** No request of a benchmark takes this long; one that does ends the run. */
 const REQUEST_TIMEOUT_MS = 20_000;
 
+/**
+ * Does `work` for all items, `SENDERS` at a time: each sender goes on to its next item when its last
+ * one is done. Answers the milliseconds from the first to the end of the last.
+ */
+export async function inClosedLoop<Item>(
+  items: readonly Item[],
+  signal: AbortSignal,
+  work: (item: Item) => Promise<void>,
+): Promise<number> {
+  const waiting = items.values();
+  const started = performance.now();
+  await Promise.all(
+    Array.from({ length: SENDERS }, async () => {
+      for (const item of waiting) {
+        signal.throwIfAborted();
+        await work(item);
+      }
+    }),
+  );
+  return performance.now() - started;
+}
+
+/** One connection for each sender. */
+export function senderPool(origin: string): Pool {
+  return new Pool(origin, {
+    connections: SENDERS,
+    pipelining: 1,
+    headersTimeout: REQUEST_TIMEOUT_MS,
+    bodyTimeout: REQUEST_TIMEOUT_MS,
+  });
+}
+
 /** An accepted request. */
 export interface Accepted {
   readonly deliveryId: string;
@@ -25,12 +57,7 @@ export class Senders {
     const { origin, pathname } = new URL(url);
     this.#path = pathname;
     this.#signal = signal;
-    this.#pool = new Pool(origin, {
-      connections: SENDERS,
-      pipelining: 1,
-      headersTimeout: REQUEST_TIMEOUT_MS,
-      bodyTimeout: REQUEST_TIMEOUT_MS,
-    });
+    this.#pool = senderPool(origin);
   }
 
   /**
@@ -42,18 +69,10 @@ export class Senders {
     answers: Answers,
     then: (accepted: Accepted) => Promise<void> = () => Promise.resolve(),
   ): Promise<number> {
-    const waiting = webhooks.values();
-    const started = performance.now();
-    await Promise.all(
-      Array.from({ length: SENDERS }, async () => {
-        for (const webhook of waiting) {
-          this.#signal.throwIfAborted();
-          const accepted = await this.#one(webhook, answers);
-          if (accepted !== null) await then(accepted);
-        }
-      }),
-    );
-    return performance.now() - started;
+    return await inClosedLoop(webhooks, this.#signal, async (webhook) => {
+      const accepted = await this.#one(webhook, answers);
+      if (accepted !== null) await then(accepted);
+    });
   }
 
   async close(): Promise<void> {

@@ -2,6 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Closers } from '../src/workers/closers';
+import { Sightings } from './sightings';
 
 export interface Target {
   readonly url: string;
@@ -13,20 +14,12 @@ export interface Target {
   answered(deliveryId: string): Promise<void>;
 }
 
-/** No delivery of a benchmark takes this long; one that does ends the run. */
-const PATIENCE_MS = 60_000;
-
 export async function startTarget(closers: Closers): Promise<Target> {
-  const seen = new Set<string>();
-  const waiting = new Map<string, () => void>();
-  let calls = 0;
+  const sightings = new Sightings('the target');
   const server = createServer((request, response) => {
     request.resume().once('end', () => {
       response.end('ok');
-      const id = String(request.headers['waybill-delivery-id']);
-      calls += 1;
-      seen.add(id);
-      waiting.get(id)?.();
+      sightings.note(String(request.headers['waybill-delivery-id']));
     });
   });
   await new Promise<void>((resolve) => {
@@ -39,23 +32,11 @@ export async function startTarget(closers: Closers): Promise<Target> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
     get calls() {
-      return calls;
+      return sightings.calls;
     },
     get deliveries() {
-      return seen.size;
+      return sightings.different;
     },
-    answered: async (deliveryId) => {
-      if (seen.has(deliveryId)) return;
-      await new Promise<void>((resolve, reject) => {
-        const late = setTimeout(() => {
-          reject(new Error(`the target has not seen ${deliveryId} within ${PATIENCE_MS / 1000} s`));
-        }, PATIENCE_MS);
-        waiting.set(deliveryId, () => {
-          clearTimeout(late);
-          waiting.delete(deliveryId);
-          resolve();
-        });
-      });
-    },
+    answered: (deliveryId) => sightings.seen(deliveryId),
   };
 }

@@ -125,32 +125,43 @@ begin
 end
 $$;
 
--- Closes a locked action with a result, over the states that lie between. The result is the one that
--- is recorded, if there is one.
+-- The states between one in which a result comes and the one that it leads to. A late result may come
+-- in any: it is a fact, whatever was believed.
+create function waybill.way_to(p_from text, p_to text) returns text[] language sql immutable parallel safe
+  return case
+    when waybill.action_may_follow(p_from, p_to) then '{}'::text[]
+    when p_from = 'awaiting_approval' then array['requested', 'reserved', 'unknown', 'reconciling']
+    when p_from = 'requested' then array['reserved', 'unknown', 'reconciling']
+    when p_from = 'reserved' then array['unknown', 'reconciling']
+    when p_from = 'dispatching' then array['cancelling']
+    when p_from = 'unknown' then array['reconciling'] end;
+
+-- Closes a locked action with a result. It is the one that is recorded, if there is one. What was
+-- reserved and not sent is given back.
 create function waybill.close_action(a waybill.actions, p_result jsonb) returns waybill.actions
   language plpgsql as $$
 declare
   v_result jsonb := coalesce(waybill.action_result(a), p_result);
   v_state text := case v_result->>'outcome'
     when 'succeeded' then 'completed' else v_result->>'outcome' end;
+  t waybill.route_attempts;
 begin
   if a.closed_at is not null then return a; end if;
-  if not waybill.action_may_follow(a.state, v_state) then
-    a := waybill.walk_action(a, case a.state
-      when 'reserved' then array['unknown', 'reconciling'] when 'unknown' then array['reconciling']
-      else '{}'::text[] end);
+  if a.state = 'reserved' then
+    select * into t from waybill.route_attempts
+      where tenant_id = a.tenant_id and action_id = a.action_id and settled_at is null;
+    if found then
+      perform waybill.end_attempt(t, 'not_started', null, '{"reason": "closed"}');
+      select * into a from waybill.actions where tenant_id = a.tenant_id and action_id = a.action_id;
+    end if;
   end if;
+  a := waybill.walk_action(a, waybill.way_to(a.state, v_state));
   update waybill.actions set result_outcome = v_result->>'outcome',
       result_sha256 = decode(v_result->>'resultSha256', 'hex'), error_code = v_result->>'errorCode',
-      state = case when v.closes then v_state else state end, version = version + v.closes::integer,
-      closed_at = case when v.closes then clock_timestamp() end,
-      uncertain = uncertain and not v.closes, repeatable = repeatable and not v.closes,
-      waiting_since = case when not v.closes then waiting_since end,
-      reason = case when v.closes then p_result->>'reason' else reason end,
-      detail = case when v.closes then p_result->>'detail' else detail end,
-      attend_at = case when not v.closes then attend_at end
-    from (select waybill.action_may_follow(a.state, v_state) as closes) v
-    where tenant_id = a.tenant_id and action_id = a.action_id returning actions.* into a;
+      state = v_state, version = version + 1, closed_at = clock_timestamp(), attend_at = null,
+      uncertain = false, repeatable = false, waiting_since = null,
+      reason = p_result->>'reason', detail = p_result->>'detail'
+    where tenant_id = a.tenant_id and action_id = a.action_id returning * into a;
   return a;
 end
 $$;
@@ -194,16 +205,19 @@ begin
       perform waybill.release_quota(v_counter->>'scope', v_counter->>'key');
     end if;
   end loop;
-  -- Nothing began, now or earlier: it may be asked for again. Nobody knows: that is cleared up first.
-  -- Reserved: nothing was sent under this attempt, so it leaves no doubt of its own.
+  -- Nothing began, now or earlier: it may be asked for again, of any memory. Nobody knows: that is
+  -- cleared up first. Reserved: nothing was sent under this attempt, so it leaves no doubt of its own.
+  -- Cancelling: whoever clears it up cancels it.
   update waybill.actions set version = version + 1, attend_at = clock_timestamp() + interval '5 seconds',
       uncertain = uncertain or (p_settlement <> 'not_started' and state <> 'reserved'),
       begin_anew = begin_anew and (p_settlement = 'not_started' or state = 'reserved'),
-      state = case when p_settlement = 'not_started' and not uncertain then 'requested' else 'unknown' end
+      store_epoch = case when uncertain or p_settlement <> 'not_started' then store_epoch end,
+      last_sent_at = case when uncertain or p_settlement <> 'not_started' then last_sent_at end,
+      state = case when p_settlement = 'not_started' and not uncertain and state <> 'cancelling'
+        then 'requested' else 'unknown' end
     where tenant_id = t.tenant_id and action_id = t.action_id
-      and ((p_settlement = 'not_started' and state in ('reserved', 'dispatching'))
-        or (p_settlement in ('outcome_unknown', 'lease_expired')
-          and state in ('reserved', 'dispatching', 'cancelling')));
+      and state in ('reserved', 'dispatching', 'cancelling')
+      and p_settlement in ('not_started', 'outcome_unknown', 'lease_expired');
 end
 $$;
 
@@ -302,5 +316,6 @@ grant execute on function waybill.current_tenant() to public;
 grant execute on function
   waybill.read_action(text, text),
   waybill.walk_action(waybill.actions, text[]),
+  waybill.way_to(text, text),
   waybill.close_action(waybill.actions, jsonb)
   to waybill_data;

@@ -59,6 +59,28 @@ begin
 end
 $$;
 
+-- Settles an attempt whose sender is lost, or was never there. Reserved: nothing was sent, and now nothing
+-- will be. Else nobody knows. An attempt that is over keeps its settlement.
+create function waybill.settle_lost(p_tenant text, p_action text, p_fence bigint, p_evidence jsonb)
+returns void language plpgsql as $$
+declare
+  a waybill.actions;
+  t waybill.route_attempts;
+begin
+  perform set_config('waybill.tenant', p_tenant, true);
+  select * into a from waybill.actions where tenant_id = p_tenant and action_id = p_action for update;
+  perform from waybill.routes where tenant_id = p_tenant and action_id = p_action for update;
+  select * into t from waybill.route_attempts where tenant_id = p_tenant and action_id = p_action
+    and fence = p_fence and settled_at is null;
+  if not found then return; end if;
+  if a.state = 'reserved' then
+    perform waybill.end_attempt(t, 'not_started', null, p_evidence);
+  else
+    perform waybill.end_attempt(t, 'outcome_unknown', 'ours', p_evidence);
+  end if;
+end
+$$;
+
 -- Settles an attempt and records the result that it brought, as one fact. p_close: {settlement,
 -- unknownCause, evidence, result: {outcome, errorCode, detail} | null}; p_result: the result's bytes.
 -- Answers {kind, action}: kind is closed | settled | already_settled | fence_lost | unknown_route;
@@ -91,7 +113,8 @@ begin
     v_kind := 'fence_lost';
   end if;
   select * into a from waybill.actions where tenant_id = p_tenant and action_id = p_action;
-  if v_result is not null then
+  -- A refusal for good speaks of its own attempt alone: late, it is no more than evidence.
+  if v_result is not null and (v_kind = 'settled' or p_close->>'settlement' <> 'not_started') then
     a := waybill.record_outcome(a, t, v_result, p_result);
   elsif a.result_outcome is not null then
     a := waybill.close_action(a, '{}');
@@ -206,7 +229,7 @@ begin
     order by attempt_no desc limit 1;
   perform waybill.keep_late_evidence(t, p_found - 'detail');
   if p_found->>'kind' = 'result' then
-    if t.settled_at is null then
+    if t.settled_at is null and t.fence < p_fence then
       perform waybill.end_attempt(t, case p_found->'result'->>'outcome'
         when 'cancelled' then 'cancelled' else 'completed' end, null, p_found->'evidence');
       select * into a from waybill.actions where tenant_id = p_tenant and action_id = p_action;
@@ -218,6 +241,9 @@ begin
     return jsonb_build_object('kind', 'fence_lost', 'action', waybill.action_facts(a));
   end if;
   v_cancel := a.cancel_requested_at is not null;
+  if a.state = 'cancelling' and t.settled_at is not null then
+    a := waybill.walk_action(a, array['unknown', 'reconciling']);
+  end if;
   -- Not before it has answered: one that the question never reached would call the action not started.
   if p_found->>'adopted' is not null then
     update waybill.actions set store_epoch = p_found->>'adopted'
@@ -228,7 +254,8 @@ begin
       a := waybill.close_action(a, jsonb_build_object('outcome', 'cancelled'));
     else
       a := waybill.walk_action(a, array['requested']);
-      update waybill.actions set uncertain = false, attend_at = clock_timestamp() + interval '1 minute'
+      update waybill.actions set uncertain = false, store_epoch = null, last_sent_at = null,
+          attend_at = clock_timestamp() + interval '1 minute'
         where tenant_id = p_tenant and action_id = p_action returning * into a;
     end if;
   elsif p_found->>'kind' = 'repeatable' and a.state = 'reconciling' and not v_cancel then
@@ -253,6 +280,7 @@ revoke execute on all functions in schema waybill from public;
 grant execute on function waybill.current_tenant() to public;
 grant execute on function
   waybill.begin_dispatch(text, text, bigint, boolean),
+  waybill.settle_lost(text, text, bigint, jsonb),
   waybill.close_dispatch(text, text, bigint, jsonb, bytea),
   waybill.record_outcome(waybill.actions, waybill.route_attempts, jsonb, bytea),
   waybill.begin_fencing(text, text, jsonb),

@@ -49,7 +49,8 @@ end
 $$;
 
 -- Somebody wants it stopped. Answers {kind, action}: cancelled (nothing was sent, now nothing will be) |
--- requested (its host is to be told) | already (asked before) | too_late (it is closed) |
+-- requested (its host is to be told) | already (asked before) | needs_operator (a person decides) |
+-- too_late (it is closed) |
 -- unknown_action.
 create function waybill.request_cancel(
   p_tenant text, p_action text, p_by text, p_reason text
@@ -84,6 +85,7 @@ begin
     a := waybill.close_action(a, jsonb_build_object('outcome', 'cancelled'));
   end if;
   return jsonb_build_object('kind', case when a.closed_at is not null then 'cancelled'
+    when a.state = 'needs_operator' then 'needs_operator'
     when v_asked then 'already' else 'requested' end, 'action', waybill.action_facts(a));
 end
 $$;

@@ -48,7 +48,7 @@ const waiting = new Map<() => void, PointName>();
 /** Returns at once; when this process is told to hold here, not before it is told to go on. */
 export async function point(name: PointName): Promise<void> {
   if (!held.has(name)) return;
-  if (waiting.size === 0) process.once('SIGUSR2', goOn);
+  if (!process.listeners('SIGUSR2').includes(goOn)) process.on('SIGUSR2', goOn);
   process.stdout.write(`${JSON.stringify({ heldAt: name })}\n`);
   // Keeps the process alive meanwhile.
   const alive = setInterval(() => undefined, 60_000);

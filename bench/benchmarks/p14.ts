@@ -1,60 +1,104 @@
 /**
- * P14, what a durable delivery that succeeds at once leaves in Temporal: events of its history,
- * beside those of a bare one-activity workflow. The worst one counts.
+ * P14, what a durable delivery and an action that succeed at once leave in Temporal: events of their
+ * histories, beside those of a bare one-activity workflow. The worst one counts.
  */
 import { Closers } from '../../src/workers/closers';
+import { startActionCourses } from '../action-courses';
 import type { Bench, Benchmark, Figure } from '../benchmark';
-import { startCourses, type Course } from '../courses';
-import { Books } from '../ledger';
+import { startCourses } from '../courses';
+import { Books, type Answers } from '../ledger';
 import { spreadOf } from '../rounds';
 
-const DELIVERIES = 32;
-const GOAL_EVENTS = 11;
+const COUNT = 32;
 
 export const p14: Benchmark = {
   id: 'P14',
-  what: 'history events of a delivery that succeeds at once',
+  what: 'history events of a delivery, and of an action, that succeeds at once',
   run: async (bench) => {
-    const closers = new Closers();
-    try {
-      const { value, baseline } = await startCourses(bench, closers, 'p14');
-      for (const course of [value, baseline]) await course.run(DELIVERIES);
-      return [await figure(bench, value, baseline)];
-    } finally {
-      await closers.close();
-    }
+    const delivery = await ofDeliveries(bench);
+    bench.signal.throwIfAborted();
+    return [delivery, await ofActions(bench)];
   },
 };
 
-async function figure(bench: Bench, value: Course, baseline: Course): Promise<Figure> {
+async function ofDeliveries(bench: Bench): Promise<Figure> {
+  const closers = new Closers();
+  try {
+    const { value, baseline } = await startCourses(bench, closers, 'p14');
+    for (const course of [value, baseline]) await course.run(COUNT);
+    return await figure(bench, {
+      ...{ id: 'P14', thing: 'delivery', goalEvents: 11 },
+      value: { ...value, calls: value.target.calls },
+      baseline: { ...baseline, calls: baseline.target.calls },
+    });
+  } finally {
+    await closers.close();
+  }
+}
+
+async function ofActions(bench: Bench): Promise<Figure> {
+  const closers = new Closers();
+  try {
+    const { value, baseline } = await startActionCourses(bench, closers, 'p14-actions');
+    for (const course of [value, baseline]) await course.run(COUNT);
+    return await figure(bench, {
+      ...{ id: 'P14/action', thing: 'action', goalEvents: 13 },
+      value: { ...value, calls: value.done.calls },
+      baseline: { ...baseline, calls: baseline.done.calls },
+    });
+  } finally {
+    await closers.close();
+  }
+}
+
+/** One side after its run. */
+interface Side {
+  readonly answers: Answers;
+  readonly taskQueue: string;
+  /** At its far end. */
+  readonly calls: number;
+}
+
+interface Measured {
+  readonly id: string;
+  readonly thing: string;
+  readonly goalEvents: number;
+  readonly value: Side;
+  readonly baseline: Side;
+}
+
+async function figure(
+  bench: Bench,
+  { id, thing, goalEvents, value, baseline }: Measured,
+): Promise<Figure> {
   const [ours, bare] = [await historyLengths(bench, value), await historyLengths(bench, baseline)];
   const books = new Books();
-  for (const [name, course, lengths] of [
-    ['deliveries', value, ours],
-    ['deliveries of the baseline', baseline, bare],
+  for (const [name, side, lengths] of [
+    [`each ${thing}`, value, ours],
+    [`each ${thing} of the baseline`, baseline, bare],
   ] as const) {
-    books.answers(name, course.answers);
-    books.equal(`histories of ${name}`, lengths.length, 'accepted', course.answers.accepted);
-    books.equal(`calls for ${name}`, course.target.calls, 'accepted', course.answers.accepted);
+    books.answers(name, side.answers);
+    books.equal(`histories of ${name}`, lengths.length, 'accepted', side.answers.accepted);
+    books.equal(`calls for ${name}`, side.calls, 'accepted', side.answers.accepted);
   }
   return {
-    id: 'P14',
-    what: 'history of a delivery that succeeds at once',
+    id,
+    what: `history of one ${thing} that succeeds at once`,
     unit: 'events',
     value: spreadOf(ours),
     baseline: spreadOf(bare),
     ratios: null,
-    goal: { of: 'value', atMost: GOAL_EVENTS },
+    goal: { of: 'value', atMost: goalEvents },
     success: { value: value.answers.success, baseline: baseline.answers.success },
     imbalances: books.imbalances,
     notes: [],
   };
 }
 
-async function historyLengths(bench: Bench, course: Course): Promise<number[]> {
+async function historyLengths(bench: Bench, side: Side): Promise<number[]> {
   const { client } = bench.environment.temporal;
   const lengths: number[] = [];
-  const query = `TaskQueue = '${course.taskQueue}' AND ExecutionStatus = 'Completed'`;
+  const query = `TaskQueue = '${side.taskQueue}' AND ExecutionStatus = 'Completed'`;
   for await (const { historyLength } of client.workflow.list({ query })) {
     lengths.push(historyLength);
   }

@@ -26,6 +26,10 @@ export const actionStepStatements = {
     name: 'action_close_dispatch',
     text: 'select waybill.close_dispatch($1, $2, $3, $4, $5) as answer',
   },
+  settleLost: {
+    name: 'action_settle_lost',
+    text: 'select waybill.settle_lost($1, $2, $3, $4)',
+  },
   beginFencing: {
     name: 'action_begin_fencing',
     text: 'select answer, request from waybill.begin_fencing($1, $2, $3)',
@@ -99,6 +103,16 @@ export async function closeDispatch(
   const values = [at.tenantId, at.actionId, at.fence, JSON.stringify(close), resultBytes];
   const rows = await db.query(actionStepStatements.closeDispatch, values);
   return CloseDispatchAnswer.parse(onlyRow(rows)['answer']);
+}
+
+/** Settles an attempt whose sender is lost: the row knows whether anything was sent. */
+export async function settleLost(
+  db: Database,
+  at: ActionRef & { readonly fence: number },
+  evidence: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const values = [at.tenantId, at.actionId, at.fence, JSON.stringify(evidence)];
+  await db.query(actionStepStatements.settleLost, values);
 }
 
 /** Opens a fencing call; `request` is there for a memory that is asked to look. */

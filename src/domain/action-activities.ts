@@ -116,8 +116,6 @@ export type Asked =
 
 export interface SettleStep extends ActionRef {
   readonly fence: number;
-  /** `not_started`: no worker ever took the dispatch on. */
-  readonly settlement: 'outcome_unknown' | 'not_started';
   readonly why: string;
 }
 
@@ -128,11 +126,14 @@ export interface CancelRequest extends ActionRef {
 
 /**
  * `cancelled`: nothing was sent and nothing will be. `requested`: its host is told to stop. `already`:
- * asked for before. `too_late`: it has another result.
+ * asked for before. `needs_operator`: a person decides about it, and sees the wish. `too_late`: it has
+ * another result.
  */
 export type CancelDecision =
-  | { readonly kind: 'cancelled' | 'requested' | 'already'; readonly state: ActionState }
-  | { readonly kind: 'too_late'; readonly state: ActionState }
+  | {
+      readonly kind: 'cancelled' | 'requested' | 'already' | 'needs_operator' | 'too_late';
+      readonly state: ActionState;
+    }
   | { readonly kind: 'unknown_action' };
 
 /** What a person says became of an action in `needs_operator`. */

@@ -12,7 +12,8 @@ const LONGEST_JITTER_MS = 10_000;
 
 /** Before an action of which nothing began is sent again. */
 export function resendDelayMs(attemptNo: number, random: number): number {
-  return Math.round(backoffMs(attemptNo, 500, 60_000) * (1 + random / 4));
+  // The default budget of five outlasts the lease of a host that died: its peers are not asked.
+  return Math.round(backoffMs(attemptNo, 2_000, 60_000) * (1 + random / 4));
 }
 
 /** Before a host is asked again what became of an action. */

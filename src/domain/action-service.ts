@@ -32,13 +32,14 @@ export interface ActionService {
   /** Waits until the action is closed, at most so long; answers whether it is. */
   closed(ref: ActionRef, waitMs: number, signal: AbortSignal): Promise<boolean>;
   /**
-   * `cancelled`: nothing had begun, it is over; `requested`: its host is asked to stop; `too_late`: it
-   * is closed otherwise; `already`: it was cancelled, or is being cancelled, before.
+   * `cancelled`: nothing had begun, it is over; `requested`: its host is asked to stop; `needs_operator`:
+   * a person decides about it already; `too_late`: it is closed otherwise; `already`: it was cancelled, or is being cancelled, before.
    */
   cancel(
     ref: ActionRef,
     who: { readonly cancelledBy: string; readonly reason: string },
   ): Promise<{
-    readonly kind: 'cancelled' | 'requested' | 'too_late' | 'already' | 'unknown_action';
+    readonly kind:
+      'cancelled' | 'requested' | 'needs_operator' | 'too_late' | 'already' | 'unknown_action';
   }>;
 }

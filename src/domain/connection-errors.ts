@@ -10,11 +10,10 @@ export interface ConnectionFault {
   readonly code: string;
 }
 
+/** Whatever the system call was. */
 const UNCONNECTED: readonly string[] = [
   'ENOTFOUND',
   'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
   'UND_ERR_CONNECT_TIMEOUT',
   'UND_ERR_INVALID_ARG',
   'ERR_TLS_CERT_ALTNAME_INVALID',
@@ -23,17 +22,38 @@ const UNCONNECTED: readonly string[] = [
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
   'CERT_HAS_EXPIRED',
 ];
+/** Of `connect` alone: an established connection can end with them, too. */
+const OF_CONNECT: readonly string[] = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH'];
 
 export function connectionFault(error: unknown): ConnectionFault {
-  const code = errorCode(error);
-  if (code === 'ECONNREFUSED') return { kind: 'refused', code };
+  const faults = causesOf(error).map(faultOf);
+  // Several addresses were tried: all of them must prove it.
+  const [worst] = faults.filter(({ kind }) => kind === 'unproven');
+  return worst ?? faults[0] ?? { kind: 'unproven', code: '' };
+}
+
+interface SystemError {
+  readonly code: string;
+  readonly syscall: unknown;
+}
+
+function faultOf({ code, syscall }: SystemError): ConnectionFault {
+  if (OF_CONNECT.includes(code)) {
+    if (syscall !== 'connect') return { kind: 'unproven', code };
+    return { kind: code === 'ECONNREFUSED' ? 'refused' : 'unconnected', code };
+  }
   return { kind: UNCONNECTED.includes(code) ? 'unconnected' : 'unproven', code };
 }
 
-/** The code of an error or of its cause; several addresses tried at once give an AggregateError. */
-function errorCode(error: unknown): string {
-  if (typeof error !== 'object' || error === null) return '';
-  if ('code' in error && typeof error.code === 'string') return error.code;
-  if (error instanceof AggregateError) return errorCode(error.errors[0]);
-  return 'cause' in error ? errorCode(error.cause) : '';
+/** Proves nothing. */
+const UNREADABLE: SystemError = { code: '', syscall: null };
+
+/** What lies behind an error: itself, its cause, or one for each address that was tried. */
+function causesOf(error: unknown): readonly SystemError[] {
+  if (error instanceof AggregateError) return error.errors.flatMap(causesOf);
+  if (typeof error !== 'object' || error === null) return [UNREADABLE];
+  if ('code' in error && typeof error.code === 'string') {
+    return [{ code: error.code, syscall: 'syscall' in error ? error.syscall : null }];
+  }
+  return 'cause' in error ? causesOf(error.cause) : [UNREADABLE];
 }

@@ -6,6 +6,11 @@ const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
 export const MAX_PERSON = 255;
 export const MAX_REASON = 500;
 
+/** The same text without what no row can hold: NUL, and half of a surrogate pair. */
+export function storableText(text: string): string {
+  return text.replace(/[\0\p{Cs}]/gu, '\uFFFD');
+}
+
 /** What is wrong with a field of an input; null: nothing. */
 export function textProblem(field: string, value: unknown, limit: number): string | null {
   if (typeof value !== 'string' || value.trim() === '') return `\`${field}\` is not a text`;

@@ -31,6 +31,8 @@ export function endAttempt(
   if (settlement === 'not_started' && (at === 'reserved' || at === 'dispatching')) {
     moveTo(action, 'requested');
   }
+  // Somebody wants it stopped: whoever clears it up cancels it.
+  if (settlement === 'not_started' && at === 'cancelling') moveTo(action, 'unknown');
   if (
     (settlement === 'outcome_unknown' || settlement === 'lease_expired') &&
     (at === 'reserved' || at === 'dispatching' || at === 'cancelling')

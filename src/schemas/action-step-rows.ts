@@ -102,7 +102,7 @@ export type ConcludeFencingAnswer = z.infer<typeof ConcludeFencingAnswer>;
 
 export const RequestCancelAnswer = z.discriminatedUnion('kind', [
   z.object({
-    kind: z.enum(['cancelled', 'requested', 'already', 'too_late']),
+    kind: z.enum(['cancelled', 'requested', 'already', 'needs_operator', 'too_late']),
     action: ActionPosition,
   }),
   z.object({ kind: z.literal('unknown_action') }),

@@ -153,9 +153,10 @@ export type ActionPage = z.infer<typeof ActionPage>;
 export const CancelAnswer = z
   .object({
     decision: z
-      .enum(['cancelled', 'requested', 'too_late', 'already'])
+      .enum(['cancelled', 'requested', 'needs_operator', 'too_late', 'already'])
       .describe(
-        'cancelled: nothing had begun; requested: its host is asked to stop; too_late: it had ended; ' +
+        'cancelled: nothing had begun; requested: its host is asked to stop; ' +
+          'needs_operator: a person decides about it; too_late: it had ended; ' +
           'already: it was asked for before.',
       ),
     action: Action,

@@ -9,6 +9,7 @@ import {
   type LifecycleClaims,
   type RouteToken,
 } from '../domain/host-protocol';
+import { storableText } from '../domain/plain-text';
 
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const Count = z.int().nonnegative();
@@ -58,10 +59,14 @@ const succeeded = z.object({ kind: z.literal('succeeded'), result: z.json() });
 const failed = z.object({
   kind: z.literal('failed'),
   errorCode: z.string().regex(/^[a-z0-9_]{1,64}$/),
-  detail: z.string().max(2_000),
+  // Of somebody else's making: kept, without what no row can hold.
+  detail: z.string().max(2_000).transform(storableText),
 });
 const others = [
-  z.object({ kind: z.literal('running'), progress: z.string().max(500).nullable() }),
+  z.object({
+    kind: z.literal('running'),
+    progress: z.string().max(500).transform(storableText).nullable(),
+  }),
   z.object({ kind: z.literal('not_started') }),
   z.object({ kind: z.literal('unknown') }),
 ] as const;

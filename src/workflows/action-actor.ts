@@ -15,7 +15,6 @@ import type {
   NextStep,
   OperatorNeeded,
   ResolveAnswer,
-  SettleStep,
 } from '../domain/action-activities';
 import {
   againDetails,
@@ -131,7 +130,7 @@ export class ActionActor {
         return await this.#follow(await tryAsk(this.#input, this.#askRequest()));
       case 'settle':
         this.#attemptNo = next.attemptNo + 1;
-        await this.#settle(next.fence, 'outcome_unknown', 'the worker that sent it is lost');
+        await this.#settle(next.fence, 'the worker that sent it is lost');
         return null;
       case 'wait':
         this.#show(next.state, waitDetails(next), next.forMs);
@@ -194,19 +193,19 @@ export class ActionActor {
       case 'look':
         return null;
       case 'never_taken':
-        await this.#settle(fence, 'not_started', 'no worker took it on in time');
+        await this.#settle(fence, 'no worker took it on in time');
         return null;
       case 'lost':
       case 'trouble':
-        await this.#settle(fence, 'outcome_unknown', 'the worker that sent it is lost');
+        await this.#settle(fence, 'the worker that sent it is lost');
         return null;
     }
   }
 
   /** Not to be left before it is written: the row must not go on as if the attempt were open. */
-  async #settle(fence: number, settlement: SettleStep['settlement'], why: string): Promise<void> {
+  async #settle(fence: number, why: string): Promise<void> {
     for (;;) {
-      const step = { ...this.#ref, fence, settlement, why };
+      const step = { ...this.#ref, fence, why };
       const settled = await tryLocal(() =>
         this.#local.settleAttempt(step).then(() => ({ kind: 'settled' }) as const),
       );

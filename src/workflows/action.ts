@@ -30,8 +30,10 @@ export async function action(input: ActionWorkflowInput): Promise<ActionResult> 
   setHandler(nudgeSignal, () => {
     actor.nudge();
   });
-  setHandler(cancelSignal, (given) => actor.cancel(given));
-  setHandler(resolveUpdate, (given?: unknown) => actor.resolve(given), {
+  // Handlers work on although the button of the Temporal UI has cancelled the workflow.
+  setHandler(cancelSignal, (given) => CancellationScope.nonCancellable(() => actor.cancel(given)));
+  const resolve = (given?: unknown) => CancellationScope.nonCancellable(() => actor.resolve(given));
+  setHandler(resolveUpdate, resolve, {
     validator: (given?: unknown) => {
       const problem = resolutionProblem(given) ?? actor.unresolvable();
       if (problem !== null) throw ApplicationFailure.create({ type: 'invalid', message: problem });

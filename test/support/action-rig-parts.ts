@@ -19,6 +19,12 @@ export const PROVIDER_TOKEN = 'token-of-acme';
 /** An account of the provider's beside it: for a host whose effects a test tells from the others'. */
 export const OTHER_ACCOUNT = { account: 'acme-2', token: 'token-of-acme-2' } as const;
 
+export interface RigServers {
+  readonly db: TestDatabase;
+  /** `host:port`. */
+  readonly temporal: string;
+}
+
 export interface RigHost {
   readonly replicaId: string;
   readonly keyText: string;

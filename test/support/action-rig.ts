@@ -33,6 +33,7 @@ import {
   lifecycleService,
   servicesOf,
   type RigHost,
+  type RigServers,
 } from './action-rig-parts';
 import { startingActions } from './starting-actions';
 import { createTestDatabase, required, type TestDatabase } from './test-database';
@@ -72,17 +73,17 @@ export class ActionRig {
     this.actions = actionService(this.starting);
   }
 
-  static async start(): Promise<ActionRig> {
+  /** @param servers those of the test run, unless a test has its own */
+  static async start(servers: Partial<RigServers> = {}): Promise<ActionRig> {
+    const temporal = servers.temporal ?? required('WAYBILL_TEST_TEMPORAL_ADDRESS');
     const closers: (() => unknown)[] = [];
     const folder = mkdtempSync(path.join(tmpdir(), 'waybill-actions-'));
     closers.unshift(() => {
       rmSync(folder, { recursive: true, force: true });
     });
-    const db = await createTestDatabase();
+    const db = servers.db ?? (await createTestDatabase());
     closers.unshift(() => db.drop());
-    const connection = await Connection.connect({
-      address: required('WAYBILL_TEST_TEMPORAL_ADDRESS'),
-    });
+    const connection = await Connection.connect({ address: temporal });
     closers.unshift(() => connection.close());
     const provider = await startProvider({
       file: path.join(folder, 'provider.sqlite'),

@@ -67,6 +67,16 @@ export class WaybillProcess {
     this.#child.kill(name);
   }
 
+  /** What it has said so far, line by line. */
+  get text(): readonly string[] {
+    return this.#text;
+  }
+
+  /** Resolves when it has ended by itself. */
+  async ended(): Promise<void> {
+    await this.#exited;
+  }
+
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL');
     await this.#exited;

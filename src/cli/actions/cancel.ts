@@ -47,6 +47,8 @@ function said(
       return `${actionId} is cancelled`;
     case 'requested':
       return `${actionId} is asked to stop; see \`waybill actions show ${actionId}\``;
+    case 'needs_operator':
+      return `${actionId} waits for an operator, who sees the wish and decides`;
     case 'already':
       return `${actionId} was cancelled before: it is ${state}`;
   }

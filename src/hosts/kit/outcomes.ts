@@ -1,5 +1,6 @@
 /** What a connector returned, made fit to be stored, signed and read. */
 import type { FinalOutcome } from '../../domain/host-protocol';
+import { storableText } from '../../domain/plain-text';
 import { FinalOutcomeSchema } from '../../schemas/host-messages';
 import { RESULT_LIMIT_BYTES } from '../protocol/limits';
 
@@ -14,7 +15,7 @@ export function storable(outcome: FinalOutcome): FinalOutcome {
     case 'cancelled':
       return { kind: 'cancelled' };
     case 'failed': {
-      const detail = outcome.detail.slice(0, DETAIL_CHARS);
+      const detail = storableText(outcome.detail.slice(0, DETAIL_CHARS));
       const failed = FinalOutcomeSchema.safeParse({ ...outcome, detail });
       return failed.success
         ? failed.data

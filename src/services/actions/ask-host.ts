@@ -1,6 +1,7 @@
 /** One fencing call: reconcile, or cancel where somebody wants the action stopped. */
 import { beginFencing, concludeFencing } from '../../db/action-steps';
 import type { AskRequest, Asked } from '../../domain/action-activities';
+import { CLOSED_ACTION_STATES } from '../../domain/action-states';
 import type { HostCall } from '../../hosts/client';
 import type { HostResult } from '../../hosts/client/results';
 import { point } from '../../points';
@@ -68,7 +69,7 @@ function toldOf(action: ActionPosition, { found, highestFence, adopt }: Conclusi
 }
 
 function positionOf(action: ActionPosition): Exclude<Asked, { kind: 'again' }> {
-  if (action.result !== null) {
+  if (CLOSED_ACTION_STATES.includes(action.state)) {
     return { kind: 'closed', state: action.state, deliveryId: action.deliveryId };
   }
   return { kind: 'look' };

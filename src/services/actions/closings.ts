@@ -29,18 +29,28 @@ const FINAL_REFUSALS: readonly HostRefusal[] = [
   'request_conflict',
 ];
 
-export function closingOf(result: HostResult, sent: Sendable, durationMs: number): Closing {
+/** What the call was, for a verdict on its end. */
+export interface SentCall {
+  readonly sendable: Sendable;
+  /** Its host was at work before: only a final answer says more than that. */
+  readonly resumed: boolean;
+  readonly durationMs: number;
+}
+
+export function closingOf(result: HostResult, sent: SentCall): Closing {
   if (result.kind === 'answered' && result.outcome.kind === 'running') return result.outcome;
   const found = result.kind === 'answered' ? resultOf(result.outcome) : null;
-  const refused = found ?? finalRefusal(result, sent);
+  const nothing = found === null && !sent.resumed && provesNotStarted(result);
+  const end = found ?? (nothing ? finalRefusal(result, sent.sendable) : null);
+  const { durationMs, sendable } = sent;
   return {
     kind: 'settled',
-    settlement: found === null ? unresolved(result) : settlementOf(found.result),
-    unknownCause: provesNotStarted(result) || found !== null ? null : causeOf(result),
-    result: refused?.result ?? null,
-    resultBytes: refused?.bytes ?? null,
+    settlement: found === null ? unresolved(nothing) : settlementOf(found.result),
+    unknownCause: nothing || found !== null ? null : causeOf(result),
+    result: end?.result ?? null,
+    resultBytes: end?.bytes ?? null,
     ...wordsOf(result),
-    evidence: { ...evidenceOf(result), durationMs, timeoutMs: sent.timeoutMs },
+    evidence: { ...evidenceOf(result), durationMs, timeoutMs: sendable.timeoutMs },
     highestFence: result.kind === 'refused' ? result.highestFence : null,
     retryAfterMs: result.kind === 'refused' ? result.retryAfterMs : null,
   };
@@ -111,8 +121,8 @@ function settlementOf({ outcome }: FoundResult): Settlement {
   return outcome === 'cancelled' ? 'cancelled' : 'completed';
 }
 
-function unresolved(result: HostResult): Settlement {
-  return provesNotStarted(result) ? 'not_started' : 'outcome_unknown';
+function unresolved(nothingBegan: boolean): Settlement {
+  return nothingBegan ? 'not_started' : 'outcome_unknown';
 }
 
 /** A host that says that it does not know has answered: that is no fault of its. */
@@ -125,7 +135,7 @@ function finalRefusal(
   { uncertain }: Sendable,
 ): { readonly result: FoundResult; readonly bytes: null } | null {
   // While an earlier try is in doubt, a refusal of this one says nothing about that.
-  if (uncertain || result.kind !== 'refused' || result.started) return null;
+  if (uncertain || result.kind !== 'refused') return null;
   if (!FINAL_REFUSALS.includes(result.refusal)) return null;
   const errorCode = `host_refused.${result.refusal}`;
   return { result: { outcome: 'failed', errorCode, detail: wordsOf(result).detail }, bytes: null };

@@ -42,8 +42,10 @@ export function conclusionOf(result: HostResult, asked: Askable, at: Round): Con
     }
     case 'refused':
       if (result.refusal === 'stale_fence') {
-        const found = { ...again(result, at), inMs: 0 };
-        return { ...plain, found, highestFence: result.highestFence };
+        const found = untilDeadline(result, asked, at);
+        // At once, with a fence above that one; a host that goes on refusing is asked like any other.
+        const first = found.kind === 'again' && at.round === 0 ? { ...found, inMs: 0 } : found;
+        return { ...plain, found: first, highestFence: result.highestFence };
       }
       return { ...plain, found: untilDeadline(result, asked, at) };
     case 'lost':

@@ -30,7 +30,8 @@ export async function dispatchAction(
   const started = performance.now();
   const result = await services.hosts.execute(callOf(answer, request.fence, signal), body);
   await point('dispatch.answered');
-  const closing = closingOf(result, answer, Math.round(performance.now() - started));
+  const durationMs = Math.round(performance.now() - started);
+  const closing = closingOf(result, { sendable: answer, resumed: request.resume, durationMs });
   if (closing.kind === 'running') return closing;
   return await close(services, request, { attemptNo, ...closing });
 }

@@ -6,6 +6,7 @@
 import { giveUpAction, noteWait, readAction, requestCancel } from '../../db/action-steps';
 import type { NextRequest, NextStep, OperatorNeeded } from '../../domain/action-activities';
 import { reserveDelayMs } from '../../domain/action-retry';
+import { isOpenAction } from '../../domain/action-states';
 import type { ReserveAnswer } from '../../domain/routes';
 import { actionWorkflowId } from '../../domain/workflow-ids';
 import { point } from '../../points';
@@ -48,6 +49,8 @@ async function wishOf(
   action: ReadAction,
 ): Promise<Wish> {
   const { attempt, connectorId } = action;
+  // A result that came in no state to close it: the next fencing call finds it and does.
+  if (action.result !== null && isOpenAction(action.state)) return { kind: 'ask' };
   switch (action.state) {
     case 'completed':
     case 'failed':
@@ -95,7 +98,7 @@ async function nextAttempt(
     });
     const after = await readAction(services.data, request);
     if (after === null) return { kind: 'unknown_action' };
-    return after.result === null ? { kind: 'ask' } : closed(after);
+    return isOpenAction(after.state) ? { kind: 'ask' } : closed(after);
   }
   if (action.deadlineInMs <= 0) return await giveUp(services, request, { kind: 'deadline' });
   if (made - action.budgetFrom > action.retryBudget) {
@@ -185,9 +188,9 @@ async function giveUp(
   if (action === null) return { kind: 'unknown_action' };
   if (action.state === 'needs_operator') return operator(action, null);
   // Not closed: somebody was faster, and the next look says what.
-  return action.result === null
-    ? { kind: 'wait', state: action.state, ...refusalWords({ kind: 'contended' }), forMs: 50 }
-    : closed(action);
+  if (!isOpenAction(action.state)) return closed(action);
+  const words = refusalWords({ kind: 'contended' });
+  return { kind: 'wait', state: action.state, ...words, forMs: 50 };
 }
 
 function closed(action: ActionPosition): NextStep {

@@ -1,5 +1,5 @@
 /** Settling an attempt whose sender is lost, and what people decide about an action. */
-import { requestCancel, resolveAction } from '../../db/action-steps';
+import { requestCancel, resolveAction, settleLost } from '../../db/action-steps';
 import type {
   CancelDecision,
   CancelRequest,
@@ -11,15 +11,16 @@ import type { ActionRef } from '../../domain/action-service';
 import { point } from '../../points';
 import type { ActionServices } from './action-services';
 
-/** Idempotent; an attempt that was settled otherwise meanwhile keeps that settlement. */
-export async function settleAttempt(services: ActionServices, step: SettleStep): Promise<void> {
+/**
+ * The row knows whether anything was sent under the attempt: if not, now nothing will be; else its
+ * outcome is unknown. Idempotent; one that was settled meanwhile keeps that settlement.
+ */
+export async function settleAttempt(
+  services: Pick<ActionServices, 'data'>,
+  { why, ...at }: SettleStep,
+): Promise<void> {
   await point('settle.begun');
-  const { tenantId, actionId, fence, settlement, why } = step;
-  await services.routes.settleRoute({
-    ...{ tenantId, actionId, fence, settlement },
-    unknownCause: settlement === 'outcome_unknown' ? 'ours' : null,
-    evidence: { reason: 'worker_lost', detail: why },
-  });
+  await settleLost(services.data, at, { reason: 'worker_lost', detail: why });
   await point('settle.done');
 }
 

@@ -11,6 +11,7 @@ import type { ActionIdentity } from '../../domain/action-activities';
 import type { ActionOrder, ActionRef, ActionService } from '../../domain/action-service';
 import { CLOSED_ACTION_STATES } from '../../domain/action-states';
 import { WaybillError } from '../../domain/errors';
+import { REQUEST_LIMIT_BYTES } from '../../hosts/protocol/limits';
 import type { ActionLedger, CapabilityCatalog } from '../../domain/registry-ports';
 import { point } from '../../points';
 import { canonicalJson } from '../../schemas/canonical-json';
@@ -59,6 +60,10 @@ export async function startAction(
   order: ActionOrder & { readonly deliveryId: string | null },
 ): Promise<{ readonly kind: 'started' | 'existing' | 'conflict' }> {
   const bytes = Buffer.from(canonicalJson(order.request));
+  if (bytes.byteLength > REQUEST_LIMIT_BYTES) {
+    const detail = `the request has ${bytes.byteLength} bytes; a host takes ${REQUEST_LIMIT_BYTES}`;
+    throw new WaybillError('action_request_invalid', detail, { field: 'request' });
+  }
   const known = await admit(services, order, bytes);
   if (known !== null) return known;
   const { tenantId, actionId, capabilityId, affinityKey, requestedBy, deliveryId } = order;
@@ -71,8 +76,9 @@ export async function startAction(
   if (answer.kind === 'stale_plan') throw stalePlan(answer.revision);
   await point('action.stored');
   if (answer.kind !== 'conflict' && !CLOSED_ACTION_STATES.includes(answer.action.state)) {
-    const { requestDigest } = answer.action;
-    const identity = { tenantId, actionId, capabilityId, requestDigest, affinityKey };
+    // The row's key, not that of whoever asks last: it keeps the conversation on one account.
+    const { requestDigest, affinityKey: kept } = answer.action;
+    const identity = { tenantId, actionId, capabilityId, requestDigest, affinityKey: kept };
     services.attend(identity, 'start');
   }
   await point('action.started');

@@ -1,4 +1,5 @@
 /** Ending an attempt, its result, and what comes too late. */
+import type { ActionState } from '../../../src/domain/action-states';
 import { tenantId } from '../../../src/domain/ids';
 import type { Rig } from '../fixture';
 
@@ -10,7 +11,7 @@ export function settlingConformance(rig: () => Rig): void {
   const record = (fence: number, result: typeof DONE | typeof OTHER) =>
     rig().registry.resolver.recordResult(at(fence), result, { seen: result.outcome });
   const open = async () => (await rig().registry.fleet.status()).openAttempts;
-  const move = (from: 'reserved' | 'unknown' | 'reconciling', to: 'dispatching' | 'reconciling') =>
+  const move = (from: ActionState, to: ActionState) =>
     rig().registry.ledger.moveAction({
       ...{ tenantId: tenantId('acme'), actionId: 'a1', from: [from], to },
       ...{ reason: null, waiting: false, result: null },
@@ -69,6 +70,14 @@ export function settlingConformance(rig: () => Rig): void {
     await move('reserved', 'dispatching');
     await rig().settle('a1', fence, settlement);
     expect(await rig().stateOf('a1')).toBe(state);
+  });
+
+  test('nothing began of what is being cancelled: that is cleared up by whoever cancels it', async () => {
+    const { fence } = (await rig().reserved('a1')).reservation;
+    await move('reserved', 'dispatching');
+    await move('dispatching', 'cancelling');
+    await rig().settle('a1', fence, 'not_started');
+    expect(await rig().stateOf('a1')).toBe('unknown');
   });
 
   test('the result is written once and closes the action', async () => {
