@@ -101,10 +101,10 @@ export function capacityConformance(rig: () => Rig): void {
       const { fence } = (await rig().reserved('ours')).reservation;
       await rig().settle('ours', fence, 'outcome_unknown', 'ours');
       await rig().run('gone', 'cancelled');
-      expect((await rig().registry.fleet.status()).circuitsOpen).toBe(0);
+      expect((await rig().registry.fleet.status()).circuitsNotClosed).toBe(0);
       await unknowns(1, 'w');
       expect(await why('a1')).toBe('circuit_open');
-      expect((await rig().registry.fleet.status()).circuitsOpen).toBe(1);
+      expect((await rig().registry.fleet.status()).circuitsNotClosed).toBe(1);
     });
 
     test('half open admits its probes only; a good one closes it', async () => {
