@@ -40,7 +40,7 @@ begin
       'connectorId', (select r.connector_id from waybill.routes r
         where r.tenant_id = p_tenant and r.action_id = p_action),
       'attempt', (select jsonb_build_object('attemptNo', t.attempt_no, 'fence', t.fence,
-          'owner', t.owner, 'open', t.settled_at is null, 'settlement', t.settlement)
+          'open', t.settled_at is null, 'settlement', t.settlement)
         from waybill.route_attempts t where t.tenant_id = p_tenant and t.action_id = p_action
         order by t.attempt_no desc limit 1))
     from waybill.actions a where a.tenant_id = p_tenant and a.action_id = p_action);
@@ -73,8 +73,8 @@ begin
 end
 $$;
 
--- As before; an action that goes back to requested is proven to have had no effect, and one that was
--- moved is attended to soon when it waits for time, rarely when it waits for a person.
+-- As before; an action that goes back to requested is proven to have had no effect, and one that stays
+-- open is attended to after attendAfterMs of p_fields, a minute where that is absent.
 create or replace function waybill.move_action(
   p_tenant text, p_action text, p_from text[], p_to text, p_fields jsonb
 ) returns jsonb language plpgsql as $$

@@ -3,8 +3,8 @@
 -- The last step before the request leaves: after it, what becomes of the attempt is unknown until it
 -- is heard of. Answers
 --   send        with everything that the call needs, and the request's bytes;
---   not_sendable  the replica began anew, the action's time is over, or somebody wants it stopped:
---                 settle it as not started;
+--   not_sendable  settle it as not started; why: cancelled (somebody wants it stopped) | deadline (of the
+--                 action) | registered_again (the replica has, as a new incarnation) | not_ready (it is not);
 --   fence_lost  the attempt is over, overdue, or was sent before.
 -- p_resume: its host was at work when it was last heard of, and the same request attaches to that.
 create function waybill.begin_dispatch(
@@ -17,6 +17,7 @@ declare
   r waybill.routes;
   t waybill.route_attempts;
   x waybill.replicas;
+  v_why text;
 begin
   perform set_config('waybill.tenant', p_tenant, true);
   select * into a from waybill.actions where tenant_id = p_tenant and action_id = p_action for update;
@@ -28,9 +29,16 @@ begin
     return query select jsonb_build_object('kind', 'fence_lost'), null::bytea; return;
   end if;
   select * into x from waybill.replicas where replica_id = t.replica_id;
-  if not p_resume and (x.incarnation <> t.incarnation or x.status not in ('ready', 'draining')
-     or a.cancel_requested_at is not null or a.deadline_at <= clock_timestamp()) then
-    return query select jsonb_build_object('kind', 'not_sendable', 'attemptNo', t.attempt_no), null::bytea; return;
+  v_why := case
+    when p_resume then null
+    when a.cancel_requested_at is not null then 'cancelled'
+    when a.deadline_at <= clock_timestamp() then 'deadline'
+    when x.incarnation <> t.incarnation then 'registered_again'
+    when x.status not in ('ready', 'draining') then 'not_ready' end;
+  if v_why is not null then
+    return query select jsonb_build_object('kind', 'not_sendable', 'attemptNo', t.attempt_no, 'why', v_why),
+      null::bytea;
+    return;
   end if;
   -- The reservation outlives the call and its settlement.
   update waybill.route_attempts set deadline_at = greatest(deadline_at, clock_timestamp()
@@ -53,7 +61,7 @@ begin
       'uncertain', a.uncertain, 'beginAnew', a.begin_anew and not p_resume,
       'deadlineAtMs', floor(extract(epoch from t.deadline_at) * 1000)::bigint,
       'deadlineInMs', waybill.ms_until(t.deadline_at),
-      'actionDeadlineInMs', waybill.ms_until(a.deadline_at), 'timeoutMs', c.timeout_ms),
+      'timeoutMs', c.timeout_ms),
       (select content from waybill.artifacts where tenant_id = p_tenant and sha256 = a.request_sha256)
     from waybill.capabilities c where c.capability_id = a.capability_id;
 end
@@ -196,7 +204,7 @@ begin
       'storeEpoch', coalesce(v_adopt, a.store_epoch), 'nowMs', floor(extract(epoch from clock_timestamp()) * 1000)::bigint,
       'sentAgoMs', greatest(0, extract(epoch from clock_timestamp() - a.last_sent_at) * 1000)::bigint,
       'actionDeadlineInMs', waybill.ms_until(a.deadline_at), 'timeoutMs', c.timeout_ms,
-      'recovery', c.recovery, 'sideEffect', c.side_effect, 'action', waybill.action_facts(a)),
+      'recovery', c.recovery, 'sideEffect', c.side_effect),
       (select content from waybill.artifacts where v_adopt is not null
         and tenant_id = p_tenant and sha256 = a.request_sha256)
     from waybill.capabilities c where c.capability_id = a.capability_id;

@@ -91,7 +91,7 @@ end
 $$;
 
 -- A person says what became of an action that needs one: p_answer {outcome: completed | failed |
--- cancelled | retry, errorCode}. retry: it is certain that there was no effect, and it starts anew
+-- cancelled | retry, reason, errorCode}. retry: it is certain that there was no effect, and it starts anew
 -- with a new budget and a new span. Answers {kind, action}: resolved | not_waiting | unknown_action.
 create function waybill.resolve_action(
   p_tenant text, p_action text, p_by text, p_answer jsonb, p_result bytea

@@ -54,9 +54,9 @@ create function waybill.repin_fault(a waybill.actions, r waybill.routes) returns
     when r.action_id is null then 'no_route' end;
 
 -- Whether a request of this route may have left: a host that cannot be asked may still get it. An
--- attempt that expired unsent looks like one that was sent, unless none was ever sent.
+-- attempt that expired unsent looks like one that was sent.
 create function waybill.may_be_on_the_wire(a waybill.actions) returns boolean language sql stable
-  return a.last_sent_at is not null and exists (select from waybill.route_attempts t
+  return exists (select from waybill.route_attempts t
     where t.tenant_id = a.tenant_id and t.action_id = a.action_id
       and t.fence > coalesce((select max(k.fence) from waybill.retired_routes k
         where k.tenant_id = a.tenant_id and k.action_id = a.action_id), 0)
@@ -120,7 +120,7 @@ begin
     where tenant_id = p_tenant and action_id = p_action;
   insert into waybill.audit_log (tenant_id, actor, action, subject, detail)
     values (p_tenant, p_repin->>'by', 'action.repin', 'action/' || p_action, jsonb_build_object(
-      'reason', p_repin->>'reason', 'generation', r.generation, 'replicaId', r.replica_id,
+      'generation', r.generation, 'reason', p_repin->>'reason', 'replicaId', r.replica_id,
       'proof', waybill.bounded_evidence(p_repin->'proof')));
   return jsonb_build_object('kind', 'repinned');
 end
@@ -333,7 +333,8 @@ begin
     v_kind := 'fence_lost';
   end if;
   select * into a from waybill.actions where tenant_id = p_tenant and action_id = p_action;
-  if v_result is not null then
+  -- A refusal for good speaks of its own attempt alone: late, it is no more than evidence.
+  if v_result is not null and (v_kind = 'settled' or p_close->>'settlement' <> 'not_started') then
     a := waybill.record_outcome(a, t, v_result, p_result);
   elsif a.result_outcome is not null then
     a := waybill.close_action(a, '{}');

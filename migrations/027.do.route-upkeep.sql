@@ -164,7 +164,7 @@ begin
       'connectorId', (select r.connector_id from waybill.routes r
         where r.tenant_id = p_tenant and r.action_id = p_action),
       'attempt', (select jsonb_build_object('attemptNo', t.attempt_no, 'fence', t.fence,
-          'owner', t.owner, 'open', t.settled_at is null, 'settlement', t.settlement)
+          'open', t.settled_at is null, 'settlement', t.settlement)
         from waybill.route_attempts t where t.tenant_id = p_tenant and t.action_id = p_action
         order by t.attempt_no desc limit 1))
     from waybill.find_action(p_tenant, p_action) a where a.action_id is not null);
@@ -245,6 +245,7 @@ begin
     a := waybill.close_action(a, jsonb_build_object('outcome', 'cancelled'));
   end if;
   return jsonb_build_object('kind', case when a.closed_at is not null then 'cancelled'
+    when a.state = 'needs_operator' then 'needs_operator'
     when v_asked then 'already' else 'requested' end, 'action', waybill.action_facts(a));
 end
 $$;
@@ -323,6 +324,7 @@ declare
   r waybill.routes;
   t waybill.route_attempts;
   x waybill.replicas;
+  v_why text;
 begin
   perform set_config('waybill.tenant', p_tenant, true);
   select * into a from waybill.actions where tenant_id = p_tenant and action_id = p_action for update;
@@ -334,10 +336,17 @@ begin
     return query select jsonb_build_object('kind', 'fence_lost'), null::bytea; return;
   end if;
   select * into x from waybill.replicas where replica_id = t.replica_id;
-  if not p_resume and (x.incarnation <> t.incarnation or x.status not in ('ready', 'draining')
-     or a.cancel_requested_at is not null or a.deadline_at <= clock_timestamp()
-     or (select recovering_since is not null from waybill.settings)) then
-    return query select jsonb_build_object('kind', 'not_sendable', 'attemptNo', t.attempt_no), null::bytea; return;
+  v_why := case
+    when p_resume then null
+    when a.cancel_requested_at is not null then 'cancelled'
+    when a.deadline_at <= clock_timestamp() then 'deadline'
+    when (select recovering_since is not null from waybill.settings) then 'recovering'
+    when x.incarnation <> t.incarnation then 'registered_again'
+    when x.status not in ('ready', 'draining') then 'not_ready' end;
+  if v_why is not null then
+    return query select jsonb_build_object('kind', 'not_sendable', 'attemptNo', t.attempt_no, 'why', v_why),
+      null::bytea;
+    return;
   end if;
   -- The reservation outlives the call and its settlement.
   update waybill.route_attempts set deadline_at = greatest(deadline_at, clock_timestamp()
@@ -360,7 +369,7 @@ begin
       'uncertain', a.uncertain, 'beginAnew', a.begin_anew and not p_resume,
       'deadlineAtMs', floor(extract(epoch from t.deadline_at) * 1000)::bigint,
       'deadlineInMs', waybill.ms_until(t.deadline_at),
-      'actionDeadlineInMs', waybill.ms_until(a.deadline_at), 'timeoutMs', c.timeout_ms),
+      'timeoutMs', c.timeout_ms),
       (select content from waybill.artifacts where tenant_id = p_tenant and sha256 = a.request_sha256)
     from waybill.capabilities c where c.capability_id = a.capability_id;
 end

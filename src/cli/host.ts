@@ -6,35 +6,9 @@ import { parseConfig, type Config } from '../schemas/config';
 import { makeKey } from './support/keys';
 import { hostSettings, type HostSettings } from './host/settings';
 import { hostLog } from './host/log';
+import { OPTIONS, namedOption } from './host/options';
 import { runUntilAsked } from './support/long-running';
 import { namingPort } from './support/ports';
-
-/** `[flags, variable, description, default]`; an option wins over its variable. */
-const OPTIONS: readonly (readonly [string, string, string, string?])[] = [
-  ['--replica <id>', 'WAYBILL_HOST_REPLICA', 'the replica that this process is'],
-  ['--tenant <id>', 'WAYBILL_HOST_TENANT', 'whose instance it serves'],
-  ['--connector <id>', 'WAYBILL_HOST_CONNECTOR', 'the connector'],
-  ['--connector-version <version>', 'WAYBILL_HOST_CONNECTOR_VERSION', 'its version'],
-  ['--instance <id>', 'WAYBILL_HOST_INSTANCE', 'the instance'],
-  ['--credentials <revisions>', 'WAYBILL_HOST_CREDENTIALS', 'usable revisions, by commas'],
-  ['--key <reference>', 'WAYBILL_HOST_KEY', 'its private key: env:NAME or file:PATH'],
-  ['--store <file>', 'WAYBILL_HOST_STORE', 'its memory of actions; made where there is none'],
-  [
-    ...(['--lifecycle <url>', 'WAYBILL_HOST_LIFECYCLE_URL', 'where it registers'] as const),
-    'http://127.0.0.1:7380',
-  ],
-  ['--heartbeat <duration>', 'WAYBILL_HOST_HEARTBEAT', 'how often it renews its lease', '10s'],
-  ['--provider <url>', 'WAYBILL_HOST_PROVIDER_URL', 'the product that it acts on'],
-  ['--provider-token <reference>', 'WAYBILL_HOST_PROVIDER_TOKEN', 'the token for it, a reference'],
-  [
-    ...(['--provider-timeout <duration>', 'WAYBILL_HOST_PROVIDER_TIMEOUT'] as const),
-    ...(['how long a call to it may take', '10s'] as const),
-  ],
-  [
-    ...(['--listen <address>', 'WAYBILL_HOST_LISTEN', 'where it serves, host:port'] as const),
-    '127.0.0.1:7390',
-  ],
-];
 
 export function addHost(program: Command): void {
   const command = program
@@ -42,6 +16,8 @@ export function addHost(program: Command): void {
     .description('Serve the reference connector as one replica until SIGTERM or Ctrl-C.')
     .option('--new-key <file>', 'make a private key in this file, print its DID, and end');
   for (const [flags, variable, description, preset] of OPTIONS) {
+    // Set but empty counts as not set; the parser would take the empty text.
+    if (process.env[variable] === '') Reflect.deleteProperty(process.env, variable);
     const option = new Option(flags, description).env(variable);
     command.addOption(preset === undefined ? option : option.default(preset));
   }
@@ -77,7 +53,7 @@ async function start(
   const { startReferenceHost } = await import('../hosts/reference/host.js');
   const { point } = await import('../points.js');
   const log = hostLog(config.logLevel, settings.identity.replicaId);
-  const host = await namingPort({ ...settings.listen, setting: '--listen' }, () =>
+  const host = await namingPort({ ...settings.listen, setting: namedOption('listen') }, () =>
     startReferenceHost({
       ...settings,
       reach: point,

@@ -90,7 +90,7 @@ export interface DispatchClose {
   readonly evidence: Readonly<Record<string, unknown>>;
   readonly result: FoundResult | null;
   /** The provider has asked for so long a pause: then waiting costs no attempt. */
-  readonly retryAfterMs: number | null;
+  readonly retryAfterMs?: number | null;
 }
 
 /** Settles the attempt and records the result that it brought. */

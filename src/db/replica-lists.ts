@@ -25,7 +25,7 @@ export const replicaListStatements = {
           'offline', count(*) filter (where status = 'offline')) as replicas,
         (select count(*) from waybill.route_attempts t
           where t.tenant_id = $1 and t.settled_at is null) as "openAttempts",
-        count(*) filter (where circuit_open_until is not null) as "circuitsOpen",
+        count(*) filter (where circuit_open_until is not null) as "circuitsNotClosed",
         coalesce(sum(capacity) filter (where status = 'ready'), 0)::bigint as capacity,
         coalesce(sum(active_assignments), 0)::bigint as "activeAssignments"
       from waybill.replicas where tenant_id = $1`,

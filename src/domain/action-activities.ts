@@ -1,7 +1,8 @@
 /**
  * The contract between the action workflow and its activities: all that a history records.
- * References, digests, states, reasons and durations only; requests, results and secrets never pass
- * here.
+ * References, digests, states, reasons and durations; beside them the affinity key (of an action
+ * target a value of the payload), a host's word on its progress, and the names and reasons that people
+ * give. Requests, results and secrets never pass here.
  */
 import type { ActionRef } from './action-service';
 import type { ActionState } from './action-states';
@@ -56,6 +57,8 @@ export interface OperatorNeeded {
   readonly reason: string;
   readonly detail: string;
   readonly connectorId: string | null;
+  /** Who wants it stopped; null: nobody. */
+  readonly cancelRequestedBy: string | null;
 }
 
 /** The action has its result. */
@@ -85,8 +88,8 @@ export type Dispatched =
       readonly highestFence: number | null;
     }
   /** It may have had its effect. */
-  | { readonly kind: 'unknown'; readonly reason: string; readonly detail: string }
-  /** Nothing was sent by this call: the attempt is over, or somebody else has sent it. */
+  | { readonly kind: 'unknown' }
+  /** The row knows more than this call does. */
   | { readonly kind: 'look' };
 
 export interface AskRequest extends ActionRef {
@@ -111,12 +114,15 @@ export type Asked =
       readonly inMs: number;
       readonly highestFence: number | null;
       readonly adopt: string | null;
-    }
-  | OperatorNeeded;
+    };
 
 export interface SettleStep extends ActionRef {
   readonly fence: number;
-  readonly why: string;
+  /**
+   * `never_taken`: no worker took the dispatch on. `worker_lost`: nobody heard of it any more.
+   * `not_settled`: its sender could not write what came of it.
+   */
+  readonly reason: 'never_taken' | 'worker_lost' | 'not_settled';
 }
 
 export interface CancelRequest extends ActionRef {
@@ -175,5 +181,5 @@ export interface ActionWorkflowInput extends ActionIdentity {
 
 /** Signal `cancel`, as a person sends it from the Temporal UI: `{"by": …, "reason": …}`. */
 export const CANCEL_SIGNAL = 'cancel';
-/** Update `resolve` of an action that needs an operator: see `checkResolution`. */
+/** Update `resolve` of an action that needs an operator: see `resolutionProblem`. */
 export const RESOLVE_UPDATE = 'resolve';

@@ -8,10 +8,16 @@ type Wait = Extract<NextStep, { kind: 'wait' }>;
 type Again = Extract<Asked, { kind: 'again' }>;
 type NotStarted = Extract<Dispatched, { kind: 'not_started' }>;
 
-export function waitDetails(wait: Wait): string {
+export function waitDetails({ state, reason, detail, forMs }: Wait): string {
+  const isUncertain = state === 'reconciling';
+  const what = isUncertain
+    ? '**Waits to be done again, which finds out what became of it**'
+    : '**Waits for a route**';
+  const doubt = 'It was sent before and may have had its effect. It goes to no other host. ';
   return (
-    `**Waits for a route**: ${wait.detail} (\`${wait.reason}\`). ` +
-    `It is asked for again in ${wait.forMs} ms. Nothing was sent. ` +
+    `${what}: ${detail} (\`${reason}\`). ` +
+    (isUncertain ? doubt : '') +
+    `Its route is asked for again in ${forMs} ms. ` +
     'Nothing needs doing unless this lasts: see `waybill fleet status`.'
   );
 }
@@ -37,9 +43,12 @@ export function againDetails(answer: Again): string {
 }
 
 export function operatorDetails(needed: OperatorNeeded, actionId: string): string {
+  const by = needed.cancelRequestedBy;
+  const wish = by === null ? '' : `It was asked to stop by ${by}. `;
   return (
     `**Needs an operator**: ${needed.detail} (\`${needed.reason}\`). ` +
     'It may have had its effect, so nothing is done until a person says what became of it. ' +
+    wish +
     `Look at the provider for action \`${actionId}\`, then send this workflow the update \`resolve\` ` +
     'with the input `{"outcome": "completed", "by": "your name", "reason": "how you know"}`. ' +
     '`outcome` is `completed` (the effect is there), `failed` or `cancelled` (it is not, and shall not ' +

@@ -22,8 +22,8 @@ export interface ActionService {
   /**
    * Starts the action, or meets the one of that id. `conflict`: the id belongs to another capability or
    * another request; nothing was changed.
-   * @throws WaybillError `capability_unavailable`, `action_request_invalid` (with the field),
-   *   `stale_plan`
+   * @throws WaybillError `capability_unavailable`, `approval_required`, `action_request_invalid` (with the
+   *   field), `stale_plan`, `storage_unavailable`
    */
   start(order: ActionOrder): Promise<{
     readonly kind: 'started' | 'existing' | 'conflict';

@@ -43,7 +43,12 @@ export const errorCatalogue = {
   not_found: entry(404, false, 'There is nothing of that name or id here.'),
   method_not_allowed: entry(405, false, 'This path does not answer that method.'),
   delivery_not_failed: entry(409, false, 'Only a failed delivery can be replayed.'),
-  capability_unavailable: entry(404, false, 'The tenant has no capability of that id.'),
+  capability_unavailable: entry(
+    404,
+    false,
+    'The tenant has no binding of that capability that can be used: none, or its instance, ' +
+      'connector version or credential is off. See the fleet file.',
+  ),
   approval_required: entry(
     403,
     false,

@@ -247,7 +247,7 @@ export interface FleetStatusProvider {
 export interface FleetStatus {
   readonly replicas: Readonly<Record<ReplicaStatus, number>>;
   readonly openAttempts: number;
-  readonly circuitsOpen: number;
+  readonly circuitsNotClosed: number;
   readonly capacity: number;
   readonly activeAssignments: number;
 }

@@ -47,9 +47,10 @@ export interface HostCall {
   readonly beginAnew: boolean;
   readonly approval: string | null;
   /**
-   * The token expires then: at the attempt's deadline, in milliseconds since the epoch on the database's
-   * clock. An instant, so that a process that was frozen for a while does not send a token that is
-   * good for longer.
+   * The token expires then, in milliseconds since the epoch on the database's clock: of an `execute` at
+   * the attempt's deadline, of a `reconcile` or `cancel` the capability's time-out and 5 s after it was
+   * begun. An instant, so that a process that was frozen for a while does not send a token that is good
+   * for longer.
    */
   readonly expiresAtMs: number;
   /** One deadline over connecting, sending, waiting and reading. */

@@ -143,7 +143,7 @@ function status(state: RegistryState): FleetStatus {
       ...{ drained: count('drained'), offline: count('offline') },
     },
     openAttempts: [...state.actions.values()].filter((action) => openAttemptOf(action)).length,
-    circuitsOpen: replicas.filter(({ circuitOpenUntil }) => circuitOpenUntil !== null).length,
+    circuitsNotClosed: replicas.filter(({ circuitOpenUntil }) => circuitOpenUntil !== null).length,
     capacity: sum(ready.map(({ capacity }) => capacity)),
     activeAssignments: sum(replicas.map(({ activeAssignments }) => activeAssignments)),
   };

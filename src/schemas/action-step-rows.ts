@@ -33,7 +33,6 @@ export const ReadAction = ActionPosition.extend({
     .object({
       attemptNo: z.int(),
       fence: z.int(),
-      owner: z.string(),
       open: z.boolean(),
       settlement: z.enum(SETTLEMENTS).nullable(),
     })
@@ -54,14 +53,18 @@ export const BeginDispatchAnswer = z.discriminatedUnion('kind', [
     /** Milliseconds since the epoch on the database's clock: the token expires with it. */
     deadlineAtMs: z.int(),
     deadlineInMs: z.int(),
-    actionDeadlineInMs: z.int(),
     timeoutMs: z.int(),
   }),
-  z.object({ kind: z.literal('not_sendable'), attemptNo: z.int() }),
+  z.object({
+    kind: z.literal('not_sendable'),
+    attemptNo: z.int(),
+    why: z.enum(['cancelled', 'deadline', 'recovering', 'registered_again', 'not_ready']),
+  }),
   z.object({ kind: z.literal('fence_lost') }),
 ]);
 export type BeginDispatchAnswer = z.infer<typeof BeginDispatchAnswer>;
 export type Sendable = Extract<BeginDispatchAnswer, { kind: 'send' }>;
+export type NotSendable = Extract<BeginDispatchAnswer, { kind: 'not_sendable' }>;
 
 export const CloseDispatchAnswer = z.discriminatedUnion('kind', [
   z.object({
@@ -87,7 +90,6 @@ export const BeginFencingAnswer = z.discriminatedUnion('kind', [
     timeoutMs: z.int(),
     recovery: z.enum(['provider_key', 'lookup', 'none']),
     sideEffect: z.enum(['read', 'sandbox', 'shared-write', 'external']),
-    action: ActionPosition,
   }),
   z.object({ kind: z.enum(['closed', 'clear', 'not_fencing']), action: ActionPosition }),
 ]);

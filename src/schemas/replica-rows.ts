@@ -50,7 +50,7 @@ export const LifecycleAnswerRow = z.discriminatedUnion('kind', [
 export const FleetStatusRow = z.object({
   replicas: z.record(Status, z.int()),
   openAttempts: z.int(),
-  circuitsOpen: z.int(),
+  circuitsNotClosed: z.int(),
   capacity: z.int(),
   activeAssignments: z.int(),
 }) satisfies z.ZodType<FleetStatus>;

@@ -15,6 +15,7 @@ import type {
   NextStep,
   OperatorNeeded,
   ResolveAnswer,
+  SettleStep,
 } from '../domain/action-activities';
 import {
   againDetails,
@@ -130,7 +131,7 @@ export class ActionActor {
         return await this.#follow(await tryAsk(this.#input, this.#askRequest()));
       case 'settle':
         this.#attemptNo = next.attemptNo + 1;
-        await this.#settle(next.fence, 'the worker that sent it is lost');
+        await this.#settle(next.fence, 'worker_lost');
         return null;
       case 'wait':
         this.#show(next.state, waitDetails(next), next.forMs);
@@ -193,19 +194,21 @@ export class ActionActor {
       case 'look':
         return null;
       case 'never_taken':
-        await this.#settle(fence, 'no worker took it on in time');
+        await this.#settle(fence, 'never_taken');
         return null;
       case 'lost':
+        await this.#settle(fence, 'worker_lost');
+        return null;
       case 'trouble':
-        await this.#settle(fence, 'the worker that sent it is lost');
+        await this.#settle(fence, 'not_settled');
         return null;
     }
   }
 
   /** Not to be left before it is written: the row must not go on as if the attempt were open. */
-  async #settle(fence: number, why: string): Promise<void> {
+  async #settle(fence: number, reason: SettleStep['reason']): Promise<void> {
     for (;;) {
-      const step = { ...this.#ref, fence, why };
+      const step = { ...this.#ref, fence, reason };
       const settled = await tryLocal(() =>
         this.#local.settleAttempt(step).then(() => ({ kind: 'settled' }) as const),
       );
@@ -231,8 +234,6 @@ export class ActionActor {
       case 'closed':
         return await this.#end(asked);
       case 'look':
-      case 'operator':
-        // The row says the same; the next step reads it there.
         return null;
       case 'again':
         this.#highestFence = asked.highestFence ?? this.#highestFence;

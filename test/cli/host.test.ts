@@ -197,9 +197,21 @@ test('a new key is for its owner alone, is never written over, and its DID is pr
 test('what is missing or wrong is named, all of it', async () => {
   const { message, code } = failureOf(await waybill(['host', '--listen', 'here']));
   expect(code).toBe('config_invalid');
-  for (const named of ['--replica is missing', '--key is missing', '--listen: write host:port']) {
+  for (const named of [
+    '--replica (WAYBILL_HOST_REPLICA) is missing',
+    '--key (WAYBILL_HOST_KEY) is missing',
+    '--listen (WAYBILL_HOST_LISTEN): write host:port',
+  ]) {
     expect(message).toContain(named);
   }
+});
+
+test('a variable that is set but empty counts as not set', async () => {
+  const empty = { WAYBILL_HOST_TENANT: '', WAYBILL_HOST_LISTEN: '', WAYBILL_HOST_HEARTBEAT: '' };
+  const { message, code } = failureOf(await waybill(['host'], empty));
+  expect(code).toBe('config_invalid');
+  expect(message).toContain('--tenant (WAYBILL_HOST_TENANT) is missing');
+  expect(message).not.toMatch(/--listen|--heartbeat/);
 });
 
 async function effectsOf(call: HostCall): Promise<number> {

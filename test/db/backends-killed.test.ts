@@ -136,12 +136,12 @@ test('after any row that reserving or settling writes, it has left everything as
 test('at random under load, the audit finds nothing, then and afterwards', async () => {
   const actions = Array.from({ length: 20 }, (_, nth) => `a${nth}`);
   for (const action of actions) await rig.start(action);
-  let busy = true;
+  const load = { busy: true };
   let deaths = 0;
   const work = Promise.all(actions.map((action) => through(action))).finally(() => {
-    busy = false;
+    load.busy = false;
   });
-  while (busy) {
+  while (load.busy) {
     const killed = await db.rows(
       `select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and application_name = $1 and state = 'active'

@@ -9,6 +9,7 @@ import { tenantId } from '../../src/domain/ids';
 import type { ReserveAnswer } from '../../src/domain/routes';
 import { ANYWHERE, Rig } from '../registry/fixture';
 import { postgresFixture } from '../registry/postgres-fixture';
+import { imbalance } from '../support/recount';
 import type { TestDatabase } from '../support/test-database';
 import { createTestDatabase, testPool } from '../support/test-database';
 
@@ -35,33 +36,31 @@ const startAll = (actions: readonly string[]) =>
   Promise.all(actions.map((action) => rig.start(action)));
 const kinds = (answers: readonly ReserveAnswer[]) => new Set(answers.map(({ kind }) => kind));
 
-/** What the ledger says: active of the replicas, probes, and each counter, against open attempts. */
-async function imbalance(): Promise<unknown[]> {
-  return db.rows(
-    `with held as (
-        select c->>'scope' as scope, c->>'key' as key, count(*)::integer as open
-          from waybill.route_attempts t cross join jsonb_array_elements(t.counters) c
-          where t.settled_at is null group by 1, 2)
-      select 'counter ' || coalesce(q.scope, h.scope) as what, q.held as has, h.open as should
-        from waybill.quota_counters q
-        full join held h on h.scope = q.scope and h.key = q.scope_key
-        where coalesce(q.held, 0) <> coalesce(h.open, 0)
-      union all
-      select r.replica_id, r.active_assignments, count(t.*)::integer
-        from waybill.replicas r left join waybill.route_attempts t
-          on t.replica_id = r.replica_id and t.settled_at is null
-        group by r.replica_id
-        having r.active_assignments <> count(t.*) or r.probes <> count(*) filter (where t.probe)`,
-  );
-}
-
 test('32 reservations at once on one replica of capacity 100 are 32 routes', async () => {
   await rig.account();
   await rig.host({ replica: 'h1', capacity: 100 });
   await startAll(names(32));
   expect(kinds(await reserveAll(names(32)))).toEqual(new Set(['reserved']));
   expect((await rig.registry.fleet.status()).activeAssignments).toBe(32);
-  expect(await imbalance()).toEqual([]);
+  expect(await imbalance(db)).toEqual([]);
+});
+
+test('100 at once, on a connection each, are all told the truth: a route, or that others are at it', async () => {
+  await rig.account();
+  await rig.host({ replica: 'h1', capacity: 100 });
+  const actions = names(100);
+  await startAll(actions);
+  const crowd = testPool(db.url, 'waybill_data', { maxConnections: 100 });
+  const resolver = actionTargetResolver(crowd, ANYWHERE);
+  const told = await Promise.all(
+    actions.map((action) => resolver.reserveRoute(rig.request(action))),
+  );
+  await crowd.close();
+  expect(['reserved', 'contended']).toEqual(expect.arrayContaining([...kinds(told)]));
+  // Whoever asks again finds its route, or takes one.
+  expect(kinds(await reserveAll(actions))).toEqual(new Set(['reserved']));
+  expect((await rig.registry.fleet.status()).activeAssignments).toBe(100);
+  expect(await imbalance(db)).toEqual([]);
 });
 
 test('with room for 20 only, 20 of 32 are routed and the others told the truth', async () => {
@@ -86,7 +85,7 @@ test('200 duplicates of one action at once converge on one attempt', async () =>
   );
   expect(new Set(fences).size).toBe(1);
   expect(await rig.fixture.held()).toEqual({ 'tenant acme': 1 });
-  expect(await imbalance()).toEqual([]);
+  expect(await imbalance(db)).toEqual([]);
 });
 
 test('a replica row that is locked is passed over at once; when all are, the answer is contended', async () => {
@@ -142,7 +141,7 @@ test('crossing quota scopes: no deadlock, no overbooking, nothing leaks', async 
   }
   expect([...refusals].filter((kind) => kind !== 'capacity_exceeded')).toEqual([]);
   expect(await rig.fixture.held()).toEqual({});
-  expect(await imbalance()).toEqual([]);
+  expect(await imbalance(db)).toEqual([]);
   expect(await deadlocks()).toBe(before);
 });
 
@@ -177,7 +176,7 @@ test('settle, sweep, retry and drain at once leave counters equal to open attemp
     ...actions.map((action) => wide().reserveRoute({ ...rig.request(action), attemptNo: 2 })),
     ...[rig.call('h1', 'offline'), fleet.sweep(20), fleet.sweep(20), fleet.sweep(20)],
   ]);
-  expect(await imbalance()).toEqual([]);
+  expect(await imbalance(db)).toEqual([]);
   await rig.fixture.elapse(60_000);
   for (let nth = 0; nth < 5; nth += 1) await fleet.sweep(20);
   expect(await fleet.status()).toMatchObject({ openAttempts: 0, activeAssignments: 0 });
@@ -210,10 +209,10 @@ test.each(['reserve', 'settle'] as const)(
     await db.rows('select pg_terminate_backend($1)', [pid?.pid]);
     await died;
     expect(await rig.fixture.held()).toEqual(before);
-    expect(await imbalance()).toEqual([]);
+    expect(await imbalance(db)).toEqual([]);
     if (what === 'reserve') await rig.reserved('a1');
     else expect(await rig.settle('a1', fence, 'completed')).toEqual({ kind: 'settled' });
-    expect(await imbalance()).toEqual([]);
+    expect(await imbalance(db)).toEqual([]);
   },
 );
 

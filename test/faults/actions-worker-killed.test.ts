@@ -56,6 +56,7 @@ async function killedAt(point: PointName): Promise<void> {
   const row = await faults.completes(ref);
   expect(row.attempt?.attemptNo).toBe(AT_FIRST[point] ?? 1);
   await expect(faults.rig.handle(ref).result()).resolves.toEqual({ state: 'completed' });
+  await faults.balancesBeside();
 }
 
 test.each(POINTS)('a worker killed at %s: one effect, one result', async (point) => {

@@ -5,7 +5,7 @@ import { verificationReasons } from '../../src/domain/verification';
 import { read, typescriptFiles } from './repository';
 
 const page = read('docs/errors.md');
-const [codesPart = '', reasonsPart = ''] = page.split('## Reasons of a delivery');
+const [codesPart = '', reasonsPart = ''] = page.split(/^## Reasons of .*$/m);
 const codes = Object.keys(errorCatalogue) as ErrorCode[];
 
 /** Rows of tables: the cells of each, without blanks. */

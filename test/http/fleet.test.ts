@@ -43,7 +43,7 @@ describe('the status of the fleet', () => {
       totals: {
         replicas: { registered: 0, ready: 2, draining: 0, drained: 0, offline: 2 },
         openAttempts: 1,
-        circuitsOpen: 1,
+        circuitsNotClosed: 1,
         capacity: 7,
         activeAssignments: 1,
       },
@@ -93,7 +93,11 @@ describe('the status of the fleet', () => {
   it('is of the own tenant alone, figures included', async () => {
     const fleet = await status('', 'rival');
     expect(fleet.replicas.map(({ replicaId }) => replicaId)).toEqual(['rival-host']);
-    expect(fleet.totals).toMatchObject({ openAttempts: 1, activeAssignments: 1, circuitsOpen: 0 });
+    expect(fleet.totals).toMatchObject({
+      openAttempts: 1,
+      activeAssignments: 1,
+      circuitsNotClosed: 0,
+    });
     expect(await status('', 'nobody')).toMatchObject({
       totals: { replicas: { ready: 0 }, openAttempts: 0, capacity: 0 },
       replicas: [],

@@ -14,7 +14,7 @@ let rig: ActionRig;
 beforeAll(async () => {
   rig = await ActionRig.start();
   await rig.work();
-  await rig.host(0);
+  await Promise.all([rig.host(0), rig.host(1)]);
 });
 afterEach(() => rig.holdEffects(0));
 afterAll(() => rig.stop());
@@ -55,6 +55,9 @@ test('where nobody can find out, a person is asked, and found by the search attr
   const details = await rig.says(ref, /Needs an operator/);
   expect(details).toContain(ref.actionId);
   expect(details).toContain('`resolve`');
+  const wish = { cancelledBy: 'ada', reason: 'not needed' };
+  expect(await rig.actions.cancel(ref, wish)).toMatchObject({ kind: 'needs_operator' });
+  await rig.says(ref, /asked to stop by ada/);
   await until('it is listed', async () => {
     const query =
       'WaybillState = "needs_operator" and WaybillTenant = "acme" and ' +
@@ -93,6 +96,14 @@ test('an operator who is certain that there is no effect has it sent again, to t
   await rig.handle(ref).executeUpdate(RESOLVE_UPDATE, { args: [again] });
   const row = await rig.reaches(ref, 'completed');
   expect(row.attempt).toMatchObject({ attemptNo: 2 });
+  const attempts = await rig.db.rows<{ replica_id: string }>(
+    'select replica_id from waybill.route_attempts where action_id = $1',
+    [ref.actionId],
+  );
+  expect(attempts).toHaveLength(2);
+  expect(new Set(attempts.map((attempt) => attempt.replica_id)).size).toBe(1);
+  // The operator was wrong: the price of that certainty.
+  expect(rig.effects(ref)).toBe(2);
 });
 
 test.each([

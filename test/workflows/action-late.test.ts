@@ -101,6 +101,7 @@ test('a fence far ahead is asked about with pauses, and is for a person at the d
   const highestFence = (Date.now() + 48 * 3_600_000) * 1_000;
   const stale: HostResult = {
     ...{ kind: 'refused', refusal: 'stale_fence', started: true, storeEpoch: 'e', highestFence },
+    retryAfterMs: null,
   };
   hosts.play(order.actionId, { execute: () => LOST, reconcile: () => stale });
   await rig.actions.start(order);

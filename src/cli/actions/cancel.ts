@@ -50,6 +50,6 @@ function said(
     case 'needs_operator':
       return `${actionId} waits for an operator, who sees the wish and decides`;
     case 'already':
-      return `${actionId} was cancelled before: it is ${state}`;
+      return `${actionId} was asked to stop before: it is ${state}`;
   }
 }

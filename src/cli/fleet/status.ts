@@ -45,7 +45,7 @@ function totalsLine(totals: TenantFleet['totals']): string {
   return (
     `replicas: ${replicas === '' ? 'none' : replicas}; ` +
     `${totals.activeAssignments} of ${totals.capacity} places taken; ` +
-    `open attempts: ${totals.openAttempts}; circuits not closed: ${totals.circuitsOpen}`
+    `open attempts: ${totals.openAttempts}; circuits not closed: ${totals.circuitsNotClosed}`
   );
 }
 

@@ -7,6 +7,7 @@ import type { Config } from '../../schemas/config';
 import { Duration } from '../../schemas/durations';
 import { importSigningKey } from '../../signing/keys';
 import { processSecrets } from '../../workers/secrets';
+import { namedOption } from './options';
 
 export interface HostSettings extends Omit<ReferenceHostOptions, 'reach' | 'failed'> {
   readonly registration: LifecycleOptions;
@@ -57,11 +58,11 @@ export async function hostSettings(
   if (!parsed.success) throw wrong(parsed.error);
   const { data } = parsed;
   const secrets = processSecrets(config);
-  const read = async (option: string, reference: string): Promise<string> => {
+  const read = async (name: string, reference: string): Promise<string> => {
     try {
       return (await secrets.resolve(reference)).value.reveal();
     } catch (error) {
-      throw invalid(option, error);
+      throw invalid(name, error);
     }
   };
   return {
@@ -73,9 +74,9 @@ export async function hostSettings(
       replicaId: data.replica,
       credentialRevisions: data.credentials,
     },
-    keyText: await keyText(await read('--key', data.key)),
+    keyText: await keyText(await read('key', data.key)),
     storeFile: data.store,
-    provider: { url: data.provider, token: await read('--provider-token', data.providerToken) },
+    provider: { url: data.provider, token: await read('providerToken', data.providerToken) },
     providerTimeoutMs: data.providerTimeout,
     registration: {
       url: data.lifecycle,
@@ -88,25 +89,21 @@ export async function hostSettings(
 
 async function keyText(text: string): Promise<string> {
   await importSigningKey(text).catch((error: unknown) => {
-    throw invalid('--key', error);
+    throw invalid('key', error);
   });
   return text;
 }
 
 function wrong(error: z.ZodError): WaybillError {
   const named = error.issues.map(({ path, message, code }) => {
-    const option = flagOf(String(path[0]));
+    const option = namedOption(String(path[0]));
     return code === 'invalid_type' ? `${option} is missing` : `${option}: ${message}`;
   });
   return new WaybillError('config_invalid', `${named.join('; ')}; see \`waybill host --help\``);
 }
 
-function invalid(option: string, cause: unknown): WaybillError {
+function invalid(name: string, cause: unknown): WaybillError {
   const reason = cause instanceof Error ? cause.message : 'unreadable';
+  const option = namedOption(name);
   return new WaybillError('config_invalid', `${option}: ${reason}`, { field: option, cause });
-}
-
-/** `connectorVersion` → `--connector-version`. */
-function flagOf(name: string): string {
-  return `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }

@@ -16,7 +16,7 @@ export function actionPage(action: Action, width: number): string {
       ['capability', action.capabilityId],
       ['requested by', action.requestedBy],
       ['delivery', action.deliveryId ?? ''],
-      ['cancelled by', action.cancelRequestedBy ?? ''],
+      ['cancel asked by', action.cancelRequestedBy ?? ''],
       ['request', `sha256 ${action.requestDigest.slice(0, 16)}`],
       ['affinity', action.affinityKey ?? ''],
       ['started', action.createdAt],

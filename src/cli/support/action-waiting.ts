@@ -21,7 +21,7 @@ export function waitsForAction(action: Action): string {
       return hostWait(action);
     case 'unknown':
     case 'reconciling':
-      return `word of what became of it: ${because}. Its host is asked, nothing is sent anew`;
+      return `word of what became of it: ${because}. It goes to no other host`;
     case 'needs_operator':
       return (
         `a person: ${because}. Look at the provider, then send its workflow the update \`resolve\` ` +

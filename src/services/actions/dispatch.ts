@@ -8,7 +8,7 @@ import type { Dispatched, DispatchRequest } from '../../domain/action-activities
 import { resendDelayMs, reserveDelayMs } from '../../domain/action-retry';
 import type { HostCall } from '../../hosts/client';
 import { point } from '../../points';
-import type { CloseDispatchAnswer, Sendable } from '../../schemas/action-step-rows';
+import type { CloseDispatchAnswer, NotSendable, Sendable } from '../../schemas/action-step-rows';
 import { patiently } from '../patience';
 import type { ActionServices } from './action-services';
 import { closingOf, type Closing } from './closings';
@@ -25,7 +25,7 @@ export async function dispatchAction(
   await point('dispatch.opened');
   const { attemptNo } = answer;
   if (answer.kind === 'not_sendable')
-    return await close(services, request, { attemptNo, ...NOT_SENDABLE });
+    return await close(services, request, { attemptNo, ...notSendable(answer.why) });
   if (body === null) return await close(services, request, { attemptNo, ...NO_REQUEST });
   const started = performance.now();
   const result = await services.hosts.execute(callOf(answer, request.fence, signal), body);
@@ -81,11 +81,11 @@ function toldOf(
   if (answer.kind === 'closed') {
     return { kind: 'closed', state: answer.action.state, deliveryId: answer.action.deliveryId };
   }
-  const { reason, detail, highestFence } = closing;
   if (closing.settlement === 'not_started' && answer.action.state === 'requested') {
+    const { reason, detail, highestFence } = closing;
     return { kind: 'not_started', reason, detail, retryInMs: 0, highestFence };
   }
-  return { kind: 'unknown', reason, detail };
+  return { kind: 'unknown' };
 }
 
 /** The whole call ends before the attempt's deadline, and the token with it. */
@@ -116,13 +116,23 @@ const NOTHING: Pick<Settled, 'kind' | 'settlement' | 'unknownCause' | 'result' |
   resultBytes: null,
 };
 
-const NOT_SENDABLE: Settled = {
-  ...NOTHING,
-  reason: 'not_sendable',
-  detail: 'its host began anew, its time is over, or it is to be stopped',
-  evidence: {},
-  highestFence: null,
-  retryAfterMs: null,
+function notSendable(why: NotSendable['why']): Settled {
+  return {
+    ...NOTHING,
+    reason: 'not_sendable',
+    detail: NOT_SENDABLE[why],
+    evidence: { why },
+    highestFence: null,
+    retryAfterMs: null,
+  };
+}
+
+const NOT_SENDABLE: Readonly<Record<NotSendable['why'], string>> = {
+  cancelled: 'it is to be stopped',
+  deadline: 'its deadline has passed',
+  registered_again: 'its host has registered again',
+  not_ready: 'its host is not ready any more',
+  recovering: 'the deployment recovers from a restore',
 };
 
 const NO_REQUEST: Settled = {

@@ -203,5 +203,6 @@ function operator(action: ActionPosition, connectorId: string | null): OperatorN
     reason: action.reason ?? 'unresolved',
     detail: action.detail ?? 'what became of it is not known',
     connectorId,
+    cancelRequestedBy: action.cancelRequestedBy,
   };
 }

@@ -17,12 +17,18 @@ import type { ActionServices } from './action-services';
  */
 export async function settleAttempt(
   services: Pick<ActionServices, 'data'>,
-  { why, ...at }: SettleStep,
+  { reason, ...at }: SettleStep,
 ): Promise<void> {
   await point('settle.begun');
-  await settleLost(services.data, at, { reason: 'worker_lost', detail: why });
+  await settleLost(services.data, at, { reason, detail: SETTLED[reason] });
   await point('settle.done');
 }
+
+const SETTLED: Readonly<Record<SettleStep['reason'], string>> = {
+  never_taken: 'no worker took it on in time',
+  worker_lost: 'the worker that sent it is lost',
+  not_settled: 'its sender could not write what came of it',
+};
 
 /** Decides a cancel on the row. Whoever calls it tells the workflow. */
 export async function decideCancel(

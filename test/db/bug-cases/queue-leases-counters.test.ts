@@ -79,7 +79,7 @@ test('a burst of one tenant that is blocked: another tenant’s delivery is clai
   const rounds: string[][] = [];
   for (let nth = 0; nth < 4; nth += 1) {
     const rows = await claimUnattended(db.as('waybill_operations'), 20, 60_000);
-    rounds.push(rows.map((row) => String(row.delivery_id)));
+    rounds.push(rows.map((row) => row.delivery_id));
   }
   expect(rounds.flat()).toContain(deliveryId);
 });
@@ -191,8 +191,8 @@ test('a path that asks for a second connection: each works on a pool of one, man
     }),
   );
   expect(answers).toEqual(actions.map(() => 'settled'));
-  const { sweep, status } = fleetStatusProvider(operations);
-  await Promise.all([sweep(10), sweep(10), status()]);
+  const fleet = fleetStatusProvider(operations);
+  await Promise.all([fleet.sweep(10), fleet.sweep(10), fleet.status()]);
   const idle = await db.rows(
     `select from pg_stat_activity
       where datname = current_database() and state like 'idle in transaction%'`,

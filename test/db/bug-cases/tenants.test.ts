@@ -50,7 +50,7 @@ test('an action looked up by its id alone: to another tenant it is as unknown as
       await actions.moveAction({ ...ref, ...move, result: null }),
       await operator.beginRepin(ref, null),
       await operator.concludeRepin(at, { by: 'eve', reason: 'mine now' }, {}),
-      await requestCancel(db.as('waybill_data'), ref, { by: 'eve', reason: 'mine now' }),
+      await requestCancel(db.as('waybill_data'), ref, { cancelledBy: 'eve', reason: 'mine now' }),
     ];
   };
   expect(await calls('mine')).toEqual(await calls('never-was'));

@@ -175,10 +175,10 @@ export function capacityConformance(rig: () => Rig): void {
       const { fence } = (await rig().reserved('ours')).reservation;
       await rig().settle('ours', fence, 'outcome_unknown', 'ours');
       await rig().run('gone', 'cancelled');
-      expect((await rig().registry.fleet.status()).circuitsOpen).toBe(0);
+      expect((await rig().registry.fleet.status()).circuitsNotClosed).toBe(0);
       await unknowns(1, 'w');
       expect(await why('a1')).toBe('circuit_open');
-      expect((await rig().registry.fleet.status()).circuitsOpen).toBe(1);
+      expect((await rig().registry.fleet.status()).circuitsNotClosed).toBe(1);
     });
 
     test('is not opened by workers that are lost, however many', async () => {
@@ -189,7 +189,7 @@ export function capacityConformance(rig: () => Rig): void {
       for (const name of ['e', 'f', 'g', 'h']) await rig().reserved(name, { holdMs: 5_000 });
       await rig().fixture.elapse(6_000);
       expect((await rig().registry.fleet.sweep(100)).settled).toBe(4);
-      expect((await rig().registry.fleet.status()).circuitsOpen).toBe(0);
+      expect((await rig().registry.fleet.status()).circuitsNotClosed).toBe(0);
       expect((await rig().reserved('next')).reservation.probe).toBe(false);
     });
 
@@ -203,7 +203,7 @@ export function capacityConformance(rig: () => Rig): void {
       const second = await rig().reserved('a1');
       expect(second.reservation.probe).toBe(true);
       await rig().settle('a1', second.reservation.fence, 'completed');
-      expect((await rig().registry.fleet.status()).circuitsOpen).toBe(0);
+      expect((await rig().registry.fleet.status()).circuitsNotClosed).toBe(0);
     });
 
     test('half open admits its probes only; a good one closes it', async () => {

@@ -53,13 +53,13 @@ export class LaneRegistry {
   /** Makes all steps at once. */
   async play(round: readonly Step[]): Promise<void> {
     const before = await this.#fences();
-    let busy = true;
+    const steps = { busy: true };
     const done = Promise.all(round.map((step) => this.#take(step, before))).finally(() => {
-      busy = false;
+      steps.busy = false;
     });
     // What is found within the round is told after it: no step may be left running.
     const found: unknown[] = [];
-    while (busy) found.push(...(await imbalance(this.#db)));
+    while (steps.busy) found.push(...(await imbalance(this.#db)));
     await done;
     found.push(...(await imbalance(this.#db)));
     expect(found).toEqual([]);

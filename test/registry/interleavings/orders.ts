@@ -154,7 +154,9 @@ function alike(one: unknown, other: unknown): boolean {
 }
 
 function fingerprint(state: RegistryState): string {
-  return JSON.stringify(state, (_key, value: unknown) =>
-    types.isMap(value) ? Object.fromEntries([...value.entries()].sort()) : value,
+  return JSON.stringify(state, (_key, value: unknown): unknown =>
+    types.isMap(value) ? [...value].sort(([one], [other]) => byText(one, other)) : value,
   );
 }
+
+const byText = (one: unknown, other: unknown) => (String(one) < String(other) ? -1 : 1);

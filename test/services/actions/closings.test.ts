@@ -44,6 +44,7 @@ const NOT_SENT: HostResult = { kind: 'not_sent', reason: 'connection_refused', d
 const refusal = (name: HostRefusal, started = false): HostResult => ({
   ...{ kind: 'refused', refusal: name, started, storeEpoch: 'e' },
   highestFence: name === 'stale_fence' ? 9 : null,
+  retryAfterMs: null,
 });
 const NOT_STARTED: HostResult = {
   ...{ kind: 'answered', outcome: { kind: 'not_started' }, storeEpoch: 'e' },

@@ -1,0 +1,33 @@
+/** What the page of an action says, in the places where a wrong word would mislead an operator. */
+import type { OperatorNeeded } from '../../src/domain/action-activities';
+import { operatorDetails, waitDetails } from '../../src/domain/action-details';
+
+const WAIT = { kind: 'wait', reason: 'rate_limited', detail: 'its rate is used up', forMs: 900 };
+const NEEDED: OperatorNeeded = {
+  ...{ kind: 'operator', reason: 'outcome_unknown', detail: 'its host cannot tell' },
+  ...{ connectorId: null, cancelRequestedBy: null },
+};
+
+test('an action that is done again to find out is never called unsent', () => {
+  const said = waitDetails({ ...WAIT, kind: 'wait', state: 'reconciling' });
+  expect(said).toContain('done again, which finds out what became of it');
+  expect(said).toContain('It was sent before and may have had its effect.');
+  expect(said).toContain('It goes to no other host.');
+});
+
+test.each(['requested', 'reconciling', 'awaiting_approval'] as const)(
+  'a wait in %s says why, for how long, and nothing of what was sent',
+  (state) => {
+    const said = waitDetails({ ...WAIT, kind: 'wait', state });
+    expect(said).toContain('its rate is used up (`rate_limited`)');
+    expect(said).toContain('900 ms');
+    expect(said).not.toContain('Nothing was sent');
+  },
+);
+
+test('an operator sees who wants the action stopped', () => {
+  expect(operatorDetails({ ...NEEDED, cancelRequestedBy: 'ada' }, 'a1')).toContain(
+    'It was asked to stop by ada.',
+  );
+  expect(operatorDetails(NEEDED, 'a1')).not.toContain('stop');
+});
