@@ -8,6 +8,33 @@ schema waybill
   grant usage to waybill_observer
   grant usage to waybill_operations
 
+table action_tombstones
+  tenant_id text not null
+  action_id text not null
+  capability_id text not null
+  request_sha256 bytea not null
+  outcome text not null
+  result_sha256 bytea
+  error_code text
+  delivery_id uuid
+  requested_by text not null
+  retry_budget integer not null
+  created_at timestamp with time zone not null
+  deadline_at timestamp with time zone not null
+  closed_at timestamp with time zone not null
+  buried_at timestamp with time zone not null default clock_timestamp()
+  constraint action_tombstones_pkey PRIMARY KEY (tenant_id, action_id)
+  constraint action_tombstones_outcome_check CHECK ((outcome = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text])))
+  constraint action_tombstones_request_sha256_check CHECK ((length(request_sha256) = 32))
+  constraint action_tombstones_result_sha256_check CHECK ((length(result_sha256) = 32))
+  CREATE INDEX action_tombstones_by_age ON waybill.action_tombstones USING btree (buried_at)
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  grant select to waybill_data
+  grant select to waybill_observer
+  grant delete, insert, select, update to waybill_operations
+
 table actions
   tenant_id text not null
   action_id text not null
@@ -40,6 +67,7 @@ table actions
   cancel_requested_at timestamp with time zone
   cancel_requested_by text
   delivery_id uuid
+  uncertain_since timestamp with time zone
   constraint actions_pkey PRIMARY KEY (tenant_id, action_id)
   constraint actions_action_id_check CHECK (((length(action_id) >= 1) AND (length(action_id) <= 200)))
   constraint actions_attended CHECK (((attend_at IS NULL) = (closed_at IS NOT NULL)))
@@ -58,19 +86,24 @@ END)
   constraint actions_state_check CHECK ((state = ANY (ARRAY['requested'::text, 'awaiting_approval'::text, 'reserved'::text, 'dispatching'::text, 'cancelling'::text, 'unknown'::text, 'reconciling'::text, 'needs_operator'::text, 'completed'::text, 'failed'::text, 'cancelled'::text])))
   with (fillfactor=70)
   CREATE INDEX actions_by_capability ON waybill.actions USING btree (tenant_id, capability_id, created_at DESC, action_id DESC)
+  CREATE INDEX actions_by_request ON waybill.actions USING btree (tenant_id, request_sha256)
+  CREATE INDEX actions_by_result ON waybill.actions USING btree (tenant_id, result_sha256) WHERE (result_sha256 IS NOT NULL)
   CREATE INDEX actions_by_state ON waybill.actions USING btree (tenant_id, state, created_at DESC, action_id DESC)
   CREATE INDEX actions_by_time ON waybill.actions USING btree (tenant_id, created_at DESC, action_id DESC)
+  CREATE INDEX actions_closed_by_age ON waybill.actions USING btree (closed_at) WHERE (closed_at IS NOT NULL)
   CREATE INDEX actions_for_people ON waybill.actions USING btree (tenant_id, created_at DESC, action_id DESC) WHERE ((waiting_since IS NOT NULL) OR (state = 'needs_operator'::text))
   CREATE INDEX actions_to_attend ON waybill.actions USING btree (attend_at) WHERE (attend_at IS NOT NULL)
+  CREATE INDEX actions_uncertain ON waybill.actions USING btree (tenant_id, uncertain_since, action_id) WHERE (uncertain_since IS NOT NULL)
   CREATE INDEX actions_waiting ON waybill.actions USING btree (tenant_id, waiting_since) WHERE (waiting_since IS NOT NULL)
   CREATE TRIGGER actions_birth BEFORE INSERT ON waybill.actions FOR EACH ROW WHEN ((new.state <> 'requested'::text)) EXECUTE FUNCTION waybill.guard_action_state()
+  CREATE TRIGGER actions_doubt BEFORE UPDATE ON waybill.actions FOR EACH ROW WHEN (((new.uncertain AND (new.closed_at IS NULL)) IS DISTINCT FROM (old.uncertain_since IS NOT NULL))) EXECUTE FUNCTION waybill.note_doubt()
   CREATE TRIGGER actions_transition BEFORE UPDATE OF state ON waybill.actions FOR EACH ROW WHEN ((old.state IS DISTINCT FROM new.state)) EXECUTE FUNCTION waybill.guard_action_state()
   row level security
   policy across_tenants for all to waybill_operations using true
   policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
   grant insert, select, update to waybill_data
   grant select to waybill_observer
-  grant select, update to waybill_operations
+  grant delete, insert, select, update to waybill_operations
 
 table affinities
   tenant_id text not null
@@ -90,13 +123,18 @@ table artifacts
   sha256 bytea not null
   content bytea not null
   created_at timestamp with time zone not null default clock_timestamp()
+  of_delivery boolean not null default true
+  release_at timestamp with time zone
   constraint artifacts_pkey PRIMARY KEY (tenant_id, sha256)
   constraint artifacts_sha256_check CHECK ((length(sha256) = 32))
+  CREATE INDEX artifacts_to_release ON waybill.artifacts USING btree (release_at) WHERE (release_at IS NOT NULL)
   row level security
   policy across_tenants for all to waybill_operations using true
   policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
   grant insert, select to waybill_data
   grant select to waybill_observer
+  grant delete, select, update to waybill_operations
+  grant update (of_delivery, release_at) to waybill_data
 
 table audit_log
   audit_id bigint not null generated always as identity
@@ -115,6 +153,7 @@ table audit_log
   grant insert to waybill_control
   grant insert, select to waybill_data
   grant select to waybill_observer
+  grant insert to waybill_operations
 
 table bindings
   tenant_id text not null
@@ -134,6 +173,7 @@ table bindings
   constraint bindings_spill_check CHECK ((spill = ANY (ARRAY['never'::text, 'capacity'::text])))
   constraint bindings_tenant_id_instance_id_credential_revision_fkey FOREIGN KEY (tenant_id, instance_id, credential_revision) REFERENCES waybill.credential_revisions(tenant_id, instance_id, credential_revision)
   constraint bindings_tenant_id_instance_id_fkey FOREIGN KEY (tenant_id, instance_id) REFERENCES waybill.instances(tenant_id, instance_id)
+  CREATE INDEX bindings_by_capability ON waybill.bindings USING btree (tenant_id, capability_id COLLATE "C")
   row level security
   policy across_tenants for all to waybill_operations using true
   policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
@@ -158,6 +198,7 @@ table capabilities
   constraint capabilities_recovery_check CHECK ((recovery = ANY (ARRAY['provider_key'::text, 'lookup'::text, 'none'::text])))
   constraint capabilities_side_effect_check CHECK ((side_effect = ANY (ARRAY['read'::text, 'sandbox'::text, 'shared-write'::text, 'external'::text])))
   constraint capabilities_timeout_ms_check CHECK (((timeout_ms >= 100) AND (timeout_ms <= 600000)))
+  CREATE INDEX capabilities_by_id ON waybill.capabilities USING btree (capability_id COLLATE "C")
   grant insert, select to waybill_control
   grant select to waybill_data
   grant select to waybill_observer
@@ -185,10 +226,15 @@ table connector_versions
   event_seq integer not null default 0
   manifest_digest text
   rate_limit jsonb
+  profiles text[] not null default '{}'::text[]
+  artifact_digest text
+  evidence_until timestamp with time zone not null default 'infinity'::timestamp with time zone
   constraint connector_versions_pkey PRIMARY KEY (connector_id, version)
+  constraint connector_versions_artifact_digest_check CHECK ((artifact_digest ~ '^[0-9a-f]{64}$'::text))
   constraint connector_versions_connector_id_fkey FOREIGN KEY (connector_id) REFERENCES waybill.connectors(connector_id)
   constraint connector_versions_content_digest_check CHECK ((content_digest ~ '^[0-9a-f]{64}$'::text))
   constraint connector_versions_manifest_digest_check CHECK ((manifest_digest ~ '^[0-9a-f]{64}$'::text))
+  constraint connector_versions_profiles_check CHECK (((cardinality(profiles) <= 100) AND (array_position(profiles, NULL::text) IS NULL)))
   constraint connector_versions_rate_limit_check CHECK (((rate_limit IS NULL) OR COALESCE(((((rate_limit ->> 'permits'::text))::integer >= 1) AND (((rate_limit ->> 'perMs'::text))::integer >= 1) AND (((rate_limit ->> 'burst'::text))::integer >= 1)), false)))
   constraint connector_versions_status_check CHECK ((status = ANY (ARRAY['draft'::text, 'certified'::text, 'active'::text, 'deprecated'::text, 'revoked'::text])))
   row level security
@@ -353,6 +399,40 @@ table event_sinks
   policy publication for all to waybill_control using true
   grant select to waybill_observer
 
+table evidence_statements
+  evidence_id text not null
+  connector_id text not null
+  version text not null
+  kind text not null
+  artifact_digest text not null
+  manifest_digest text
+  content_digest text not null
+  content_ref text
+  verdict text not null
+  signer text not null
+  issued_at timestamp with time zone not null
+  expires_at timestamp with time zone
+  statement text not null
+  constraint evidence_statements_pkey PRIMARY KEY (evidence_id)
+  constraint evidence_statements_artifact_digest_check CHECK ((artifact_digest ~ '^[0-9a-f]{64}$'::text))
+  constraint evidence_statements_check CHECK ((expires_at > issued_at))
+  constraint evidence_statements_check1 CHECK (((kind <> 'revocation'::text) OR (verdict = 'fail'::text)))
+  constraint evidence_statements_connector_id_version_fkey FOREIGN KEY (connector_id, version) REFERENCES waybill.connector_versions(connector_id, version)
+  constraint evidence_statements_content_digest_check CHECK ((content_digest ~ '^[0-9a-f]{64}$'::text))
+  constraint evidence_statements_content_ref_check CHECK (((length(content_ref) >= 1) AND (length(content_ref) <= 1000)))
+  constraint evidence_statements_kind_check CHECK ((kind = ANY (ARRAY['signature'::text, 'sbom'::text, 'provenance'::text, 'conformance'::text, 'vulnerability'::text, 'licence'::text, 'revocation'::text])))
+  constraint evidence_statements_manifest_digest_check CHECK ((manifest_digest ~ '^[0-9a-f]{64}$'::text))
+  constraint evidence_statements_statement_check CHECK ((length(statement) <= 16384))
+  constraint evidence_statements_verdict_check CHECK ((verdict = ANY (ARRAY['pass'::text, 'fail'::text])))
+  CREATE INDEX evidence_by_version ON waybill.evidence_statements USING btree (connector_id, version, kind, issued_at DESC)
+  row level security
+  policy across_tenants for all to waybill_control, waybill_operations using true
+  policy with_its_connector for all to waybill_data, waybill_observer using (EXISTS ( SELECT FROM waybill.connectors c WHERE (c.connector_id = evidence_statements.connector_id)))
+  grant insert, select to waybill_control
+  grant select to waybill_data
+  grant select to waybill_observer
+  grant select to waybill_operations
+
 table figures_reporter
   only_row boolean not null default true
   reporter text
@@ -404,9 +484,15 @@ table instances
   version text not null
   status text not null
   grants text[] not null
+  config jsonb
+  secret_ref text
+  config_revision bigint not null default 1
   constraint instances_pkey PRIMARY KEY (tenant_id, instance_id)
+  constraint instances_config_check CHECK (((config IS NULL) OR (jsonb_typeof(config) = 'object'::text)))
+  constraint instances_config_revision_check CHECK ((config_revision >= 1))
   constraint instances_connector_id_version_fkey FOREIGN KEY (connector_id, version) REFERENCES waybill.connector_versions(connector_id, version)
   constraint instances_grants_check CHECK ((grants <@ ARRAY['source'::text, 'tool'::text]))
+  constraint instances_secret_ref_check CHECK (((length(secret_ref) >= 1) AND (length(secret_ref) <= 1000)))
   constraint instances_status_check CHECK ((status = ANY (ARRAY['enabled'::text, 'disabled'::text, 'revoked'::text])))
   row level security
   policy across_tenants for all to waybill_operations using true
@@ -467,12 +553,13 @@ table quota_counters
   constraint quota_counters_held CHECK ((held >= 0))
   constraint quota_counters_scope_check CHECK ((scope = ANY (ARRAY['binding'::text, 'instance'::text, 'connector'::text, 'tenant_retry'::text, 'tenant'::text, 'global'::text])))
   with (fillfactor=50)
+  CREATE INDEX quota_counters_by_tenant ON waybill.quota_counters USING btree (tenant_id, scope, scope_key) WHERE (tenant_id IS NOT NULL)
   row level security
   policy across_tenants for all to waybill_operations using true
   policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
   grant insert, select, update to waybill_data
   grant select to waybill_observer
-  grant select, update to waybill_operations
+  grant insert, select, update to waybill_operations
 
 table quota_policies
   quota_policy_id text not null
@@ -498,6 +585,7 @@ table rate_limits
   tenant_id text not null
   instance_id text not null
   due_at timestamp with time zone not null
+  held_until timestamp with time zone
   constraint rate_limits_pkey PRIMARY KEY (tenant_id, instance_id)
   with (fillfactor=50)
   row level security
@@ -649,7 +737,26 @@ table replicas
   grant insert (replica_id, tenant_id, instance_id, connector_id, version, endpoint, peer_principal_id, peer_principal_kind, peer_did, trust_domain, transport_profile, region, zone, capacity_class, capacity) to waybill_control
   grant update (capacity) to waybill_control
   grant update (active_assignments, unknown_failures, circuit_open_until, probes) to waybill_data
-  grant update (status, sequence, health_revision, contrary, active_assignments, unknown_failures, circuit_open_until, probes, release_pending) to waybill_operations
+  grant update (status, lease_ends_at, sequence, incarnation, health_revision, contrary, active_assignments, unknown_failures, circuit_open_until, probes, release_pending) to waybill_operations
+
+table retired_routes
+  tenant_id text not null
+  action_id text not null
+  generation integer not null
+  route jsonb not null
+  fence bigint not null
+  retired_at timestamp with time zone not null default clock_timestamp()
+  retired_by text not null
+  reason text not null
+  proof jsonb not null
+  constraint retired_routes_pkey PRIMARY KEY (tenant_id, action_id, generation)
+  constraint retired_routes_tenant_id_action_id_fkey FOREIGN KEY (tenant_id, action_id) REFERENCES waybill.actions(tenant_id, action_id) ON DELETE CASCADE
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  grant insert, select to waybill_data
+  grant select to waybill_observer
+  grant select to waybill_operations
 
 table route_attempts
   tenant_id text not null
@@ -679,13 +786,14 @@ table route_attempts
   with (fillfactor=70)
   CREATE INDEX route_attempts_by_replica ON waybill.route_attempts USING btree (replica_id) WHERE (settled_at IS NULL)
   CREATE UNIQUE INDEX route_attempts_one_open ON waybill.route_attempts USING btree (tenant_id, action_id) WHERE (settled_at IS NULL)
+  CREATE INDEX route_attempts_open ON waybill.route_attempts USING btree (tenant_id, opened_at, action_id) WHERE (settled_at IS NULL)
   CREATE INDEX route_attempts_overdue ON waybill.route_attempts USING btree (deadline_at) WHERE (settled_at IS NULL)
   row level security
   policy across_tenants for all to waybill_operations using true
   policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
   grant insert, select, update to waybill_data
   grant select to waybill_observer
-  grant select, update to waybill_operations
+  grant delete, select, update to waybill_operations
 
 table routes
   tenant_id text not null
@@ -711,6 +819,8 @@ table routes
   quota_policy_id text
   assigned_at timestamp with time zone not null default clock_timestamp()
   fence bigint not null
+  generation integer not null default 1
+  retired_at timestamp with time zone
   constraint routes_pkey PRIMARY KEY (tenant_id, action_id)
   constraint routes_tenant_id_action_id_fkey FOREIGN KEY (tenant_id, action_id) REFERENCES waybill.actions(tenant_id, action_id)
   with (fillfactor=80)
@@ -723,7 +833,7 @@ table routes
   policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
   grant insert, select, update to waybill_data
   grant select to waybill_observer
-  grant select, update to waybill_operations
+  grant delete, select, update to waybill_operations
 
 table schema_version
   version bigint not null
@@ -747,7 +857,13 @@ table settings
   circuit_probes integer not null default 2
   replica_lease_ms integer not null default 30000
   replica_hysteresis integer not null default 3
+  required_evidence text[] not null default '{}'::text[]
+  trusted_signers jsonb
+  action_retention_days integer not null default 30
+  tombstone_retention_days integer not null default 400
+  recovering_since timestamp with time zone
   constraint settings_pkey PRIMARY KEY (only_row)
+  constraint settings_action_retention_days_check CHECK (((action_retention_days >= 1) AND (action_retention_days <= 3650)))
   constraint settings_circuit_open_ms_check CHECK (((circuit_open_ms >= 100) AND (circuit_open_ms <= 3600000)))
   constraint settings_circuit_probes_check CHECK (((circuit_probes >= 1) AND (circuit_probes <= 100)))
   constraint settings_circuit_unknowns_check CHECK (((circuit_unknowns >= 0) AND (circuit_unknowns <= 1000)))
@@ -756,11 +872,15 @@ table settings
   constraint settings_replay_window_minutes_check CHECK (((replay_window_minutes >= 1) AND (replay_window_minutes <= 43200)))
   constraint settings_replica_hysteresis_check CHECK (((replica_hysteresis >= 1) AND (replica_hysteresis <= 20)))
   constraint settings_replica_lease_ms_check CHECK (((replica_lease_ms >= 1000) AND (replica_lease_ms <= 600000)))
+  constraint settings_required_evidence_check CHECK ((required_evidence <@ ARRAY['signature'::text, 'sbom'::text, 'provenance'::text, 'conformance'::text, 'vulnerability'::text, 'licence'::text]))
+  constraint settings_tombstone_retention_days_check CHECK (((tombstone_retention_days >= 1) AND (tombstone_retention_days <= 36500)))
+  constraint settings_trusted_signers_check CHECK (((trusted_signers IS NULL) OR (jsonb_typeof(trusted_signers) = 'object'::text)))
   grant insert, select, update to waybill_control
   grant select to waybill_data
   grant select to waybill_lifecycle
   grant select to waybill_observer
   grant select to waybill_operations
+  grant update (recovering_since) to waybill_operations
 
 table subscriptions
   tenant_id text not null
@@ -819,6 +939,7 @@ table version_capabilities
   constraint version_capabilities_pkey PRIMARY KEY (connector_id, version, capability_id)
   constraint version_capabilities_capability_id_fkey FOREIGN KEY (capability_id) REFERENCES waybill.capabilities(capability_id)
   constraint version_capabilities_connector_id_version_fkey FOREIGN KEY (connector_id, version) REFERENCES waybill.connector_versions(connector_id, version)
+  CREATE INDEX version_capabilities_by_capability ON waybill.version_capabilities USING btree (capability_id)
   row level security
   policy across_tenants for all to waybill_control, waybill_operations using true
   policy with_its_connector for all to waybill_data, waybill_observer using (EXISTS ( SELECT FROM waybill.connectors c WHERE (c.connector_id = version_capabilities.connector_id)))
@@ -840,6 +961,9 @@ function action_result(a waybill.actions) returns jsonb, sql, immutable
 function admit_lifecycle(p_replica text, p_request text, p_operation text, p_previous bigint) returns jsonb, plpgsql, volatile
   grant execute to waybill_lifecycle
 
+function adopt_action(p_tenant text, p_action text, p_told jsonb) returns text, plpgsql, volatile
+  grant execute to waybill_operations
+
 function answer_lifecycle(r waybill.replicas, p_request text, p_operation text) returns jsonb, plpgsql, volatile
   grant execute to waybill_lifecycle
 
@@ -852,6 +976,12 @@ function begin_dispatch(p_tenant text, p_action text, p_fence bigint, p_resume b
 function begin_fencing(p_tenant text, p_action text, p_ask jsonb) returns TABLE(answer jsonb, request bytea), plpgsql, volatile
   grant execute to waybill_data
 
+function begin_recovery(p_by text) returns timestamp with time zone, plpgsql, volatile
+  grant execute to waybill_operations
+
+function begin_repin(p_tenant text, p_action text, p_above bigint) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
 function binding_chain(p_tenant text, p_capability text) returns waybill.bound[], sql, stable
   grant execute to waybill_data
 
@@ -859,7 +989,19 @@ function bounded_evidence(p_evidence jsonb) returns jsonb, sql, immutable
   grant execute to waybill_data
   grant execute to waybill_operations
 
+function buried_action(b waybill.action_tombstones) returns waybill.actions, sql, stable
+  grant execute to waybill_data
+
 function candidate_replicas(p_tenant text, p_action text, p_level waybill.bound[], p_topology jsonb) returns text[], sql, volatile
+  grant execute to waybill_data
+
+function capability_definition(c waybill.capabilities) returns jsonb, sql, immutable
+  grant execute to waybill_data
+
+function capability_ids(p_tenant text, p_after text, p_wanted jsonb) returns refcursor, plpgsql, stable
+  grant execute to waybill_data
+
+function capability_page(p_tenant text, p_wanted jsonb, p_after jsonb, p_limit integer) returns jsonb, plpgsql, stable
   grant execute to waybill_data
 
 function chain_moved(d waybill.deliveries, p_receipt jsonb) returns boolean, sql, immutable
@@ -886,6 +1028,12 @@ function close_dispatch(p_tenant text, p_action text, p_fence bigint, p_close js
 function conclude_fencing(p_tenant text, p_action text, p_fence bigint, p_found jsonb, p_result bytea) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
+function conclude_repin(p_tenant text, p_action text, p_fence bigint, p_repin jsonb) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function counter_differences(p_limit integer) returns SETOF waybill.counter_difference, sql, stable
+  grant execute to waybill_operations
+
 function current_tenant() returns text, sql, stable
   grant execute to public
 
@@ -902,6 +1050,12 @@ function delivery_may_follow(p_from text, p_to text) returns boolean, sql, immut
 function dispatch_chain(d waybill.deliveries) returns jsonb, sql, stable
   grant execute to waybill_data
 
+function doubt_action(p_tenant text, p_action text, p_sent_fence bigint) returns text, plpgsql, volatile
+  grant execute to waybill_operations
+
+function doubt_state(a waybill.actions) returns waybill.actions, sql, volatile
+  grant execute to waybill_operations
+
 function drain_replica(p_replica text, p_request text, p_previous bigint) returns jsonb, plpgsql, volatile
   grant execute to waybill_lifecycle
 
@@ -911,6 +1065,12 @@ function emit_delivery_event(d waybill.deliveries, p_event_seq integer, p_topic 
 function end_attempt(t waybill.route_attempts, p_settlement text, p_cause text, p_evidence jsonb) returns void, plpgsql, volatile
   grant execute to waybill_data
   grant execute to waybill_operations
+
+function end_recovery(p_by text) returns boolean, plpgsql, volatile
+  grant execute to waybill_operations
+
+function evidence_until(v waybill.connector_versions, s waybill.settings) returns timestamp with time zone, sql, stable
+  grant execute to waybill_control
 
 function expire_attempt(p_tenant text, p_action text, p_fence bigint) returns boolean, plpgsql, volatile
   grant execute to waybill_operations
@@ -927,6 +1087,9 @@ function fail_delivery(p_tenant text, p_delivery uuid, p_reason text, p_detail t
 function fence_after(p_last bigint, p_reported bigint) returns bigint, sql, volatile
   grant execute to waybill_data
 
+function find_action(p_tenant text, p_action text) returns waybill.actions, plpgsql, stable
+  grant execute to waybill_data
+
 function find_capability(p_tenant text, p_capability text) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
@@ -937,6 +1100,9 @@ function finish_releases(p_limit integer) returns void, sql, volatile
   grant execute to waybill_operations
 
 function forget_expired(p_limit integer) returns jsonb, plpgsql, volatile
+  grant execute to waybill_operations
+
+function give_back(a waybill.actions) returns waybill.actions, plpgsql, volatile
   grant execute to waybill_operations
 
 function give_up_action(p_tenant text, p_action text, p_reason text, p_detail text) returns jsonb, plpgsql, volatile
@@ -956,6 +1122,7 @@ function guard_route() returns trigger, plpgsql, volatile
 
 function hand_to_operator(a waybill.actions, p_reason text, p_detail text) returns waybill.actions, plpgsql, volatile
   grant execute to waybill_data
+  grant execute to waybill_operations
 
 function has_room(r waybill.replicas, p_probes integer) returns boolean, sql, volatile
   grant execute to waybill_data
@@ -963,10 +1130,16 @@ function has_room(r waybill.replicas, p_probes integer) returns boolean, sql, vo
 function heartbeat_replica(p_replica text, p_request text, p_previous bigint, p_healthy boolean) returns jsonb, plpgsql, volatile
   grant execute to waybill_lifecycle
 
+function hold_rate(p_tenant text, p_instance text, p_ms bigint) returns void, sql, volatile
+  grant execute to waybill_data
+
 function ingest_delivery(p_tenant text, p_delivery uuid, p_subscription text, p_fields jsonb, p_payload bytea, p_attend_after_ms integer) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
-function keep_artifact(p_tenant text, p_sha256 bytea, p_content bytea) returns void, sql, volatile
+function keep_action_artifact(p_tenant text, p_sha256 bytea, p_content bytea) returns void, plpgsql, volatile
+  grant execute to waybill_data
+
+function keep_artifact(p_tenant text, p_sha256 bytea, p_content bytea) returns void, plpgsql, volatile
   grant execute to waybill_data
 
 function keep_late_evidence(t waybill.route_attempts, p_evidence jsonb) returns void, sql, volatile
@@ -977,6 +1150,15 @@ function leave_sweep_turn(p_pause_ms integer) returns void, sql, volatile
 
 function lock_replica(p_tenant text, p_action text, p_level waybill.bound[], p_topology jsonb) returns waybill.replicas, plpgsql, volatile
   grant execute to waybill_data
+
+function lost_actions(p_runs jsonb) returns TABLE(tenant_id text, action_id text), sql, stable
+  grant execute to waybill_operations
+
+function may_be_on_the_wire(a waybill.actions) returns boolean, sql, stable
+  grant execute to waybill_data
+
+function mend_counters(p_by text, p_limit integer) returns SETOF waybill.counter_difference, plpgsql, volatile
+  grant execute to waybill_operations
 
 function move_action(p_tenant text, p_action text, p_from text[], p_to text, p_fields jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
@@ -991,7 +1173,14 @@ function next_fence(p_tenant text, p_action text, p_above bigint) returns bigint
 function note_action_wait(p_tenant text, p_action text, p_reason text, p_detail text, p_ms integer) returns void, plpgsql, volatile
   grant execute to waybill_data
 
+function note_doubt() returns trigger, plpgsql, volatile
+  grant execute to waybill_data
+  grant execute to waybill_operations
+
 function note_following(p_tenant text, p_delivery uuid, p_attempt integer, p_detail text, p_again_ms integer) returns void, plpgsql, volatile
+  grant execute to waybill_data
+
+function offered_profiles(p_capability text) returns text[], sql, stable
   grant execute to waybill_data
 
 function offline_replica(p_replica text, p_request text, p_previous bigint) returns jsonb, plpgsql, volatile
@@ -1015,10 +1204,19 @@ function pause_subscription(d waybill.deliveries, p_reason text) returns void, p
 function place_action(a waybill.actions, p_level waybill.bound[], p_request jsonb, p_topology jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
+function plan_contracts(p_tenant text, p_capabilities text[]) returns jsonb, plpgsql, stable
+  grant execute to waybill_data
+
+function project_evidence(p_connectors text[], p_versions text[]) returns void, sql, volatile
+  grant execute to waybill_control
+
 function reacquire_route(r waybill.routes, p_request jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
 function read_action(p_tenant text, p_action text) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function read_catalog_revision() returns bigint, sql, stable
   grant execute to waybill_data
 
 function read_delivery_facts(p_tenant text, p_delivery uuid) returns jsonb, plpgsql, volatile
@@ -1033,8 +1231,14 @@ function record_outcome(a waybill.actions, t waybill.route_attempts, p_result js
 function record_result(p_tenant text, p_action text, p_fence bigint, p_result jsonb, p_evidence jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
+function recovery_status() returns jsonb, sql, stable
+  grant execute to waybill_operations
+
 function register_replica(p_replica text, p_request text, p_previous bigint, p_store_epoch text) returns jsonb, plpgsql, volatile
   grant execute to waybill_lifecycle
+
+function release_artifacts(p_limit integer) returns integer, plpgsql, volatile
+  grant execute to waybill_operations
 
 function release_quota(p_scope text, p_key text) returns void, sql, volatile
   grant execute to waybill_data
@@ -1043,6 +1247,9 @@ function release_quota(p_scope text, p_key text) returns void, sql, volatile
 function release_shared_quota(p_scope text, p_key text) returns void, sql, volatile, security definer
   grant execute to waybill_data
   grant execute to waybill_operations
+
+function repin_fault(a waybill.actions, r waybill.routes) returns text, sql, immutable
+  grant execute to waybill_data
 
 function replay_delivery(p_tenant text, p_delivery uuid, p_replayed_by text, p_reason text, p_receipt jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
@@ -1062,7 +1269,13 @@ function reserved_json(r waybill.routes, t waybill.route_attempts) returns jsonb
 function resolve_action(p_tenant text, p_action text, p_by text, p_answer jsonb, p_result bytea) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
+function retain_actions(p_limit integer) returns jsonb, plpgsql, volatile
+  grant execute to waybill_operations
+
 function route_json(r waybill.routes) returns jsonb, sql, stable
+  grant execute to waybill_data
+
+function served_profiles(p_tenant text, p_capability text) returns text[], sql, stable
   grant execute to waybill_data
 
 function settle_delivery(d waybill.deliveries, p_state text, p_reason text, p_detail text, p_receipt jsonb) returns void, plpgsql, volatile
@@ -1074,14 +1287,27 @@ function settle_lost(p_tenant text, p_action text, p_fence bigint, p_evidence js
 function settle_route(p_tenant text, p_action text, p_fence bigint, p_settle jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
+function shared_quota_full(p_scope text, p_key text, p_limit integer) returns boolean, sql, stable, security definer
+  grant execute to waybill_data
+
+function speaking_evidence(v waybill.connector_versions, p_signers text[]) returns SETOF waybill.evidence_statements, sql, stable
+  grant execute to waybill_control
+
 function start_action(p_tenant text, p_action text, p_capability text, p_request bytea, p_fields jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
+
+function start_lock(p_tenant text, p_action text) returns bigint, sql, immutable
+  grant execute to waybill_data
+  grant execute to waybill_operations
 
 function store_rejected(p_tenant text, p_delivery uuid, p_subscription text, p_payload bytea, p_fields jsonb) returns void, plpgsql, volatile
   grant execute to waybill_data
 
 function suits(r waybill.replicas, p_topology jsonb) returns boolean, sql, immutable
   grant execute to waybill_data
+
+function take_publication_lock(p_lock text, p_wait_ms integer) returns boolean, plpgsql, volatile
+  grant execute to waybill_control
 
 function take_quota(p_scope text, p_key text, p_tenant text, p_limit integer) returns integer, plpgsql, volatile
   grant execute to waybill_data
@@ -1103,6 +1329,7 @@ function try_reserve(a waybill.actions, r waybill.routes, p_level waybill.bound[
 
 function walk_action(a waybill.actions, p_path text[]) returns waybill.actions, plpgsql, volatile
   grant execute to waybill_data
+  grant execute to waybill_operations
 
 function way_to(p_from text, p_to text) returns text[], sql, immutable
   grant execute to waybill_data
