@@ -731,12 +731,13 @@ table replicas
   policy publication for all to waybill_control using true
   grant select to waybill_control
   grant select to waybill_data
-  grant select, update to waybill_lifecycle
+  grant select to waybill_lifecycle
   grant select to waybill_observer
   grant select to waybill_operations
   grant insert (replica_id, tenant_id, instance_id, connector_id, version, endpoint, peer_principal_id, peer_principal_kind, peer_did, trust_domain, transport_profile, region, zone, capacity_class, capacity) to waybill_control
   grant update (capacity) to waybill_control
   grant update (active_assignments, unknown_failures, circuit_open_until, probes) to waybill_data
+  grant update (status, lease_ends_at, sequence, incarnation, health_revision, store_epoch, contrary, release_pending) to waybill_lifecycle
   grant update (status, lease_ends_at, sequence, incarnation, health_revision, contrary, active_assignments, unknown_failures, circuit_open_until, probes, release_pending) to waybill_operations
 
 table retired_routes

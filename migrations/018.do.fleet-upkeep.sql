@@ -77,3 +77,8 @@ grant execute on function waybill.take_sweep_turn(integer), waybill.leave_sweep_
   to waybill_operations;
 revoke execute on function waybill.take_sweep_turn(integer), waybill.leave_sweep_turn(integer)
   from public;
+
+-- What a host's calls move of a replica, and nothing of what was published.
+revoke update on waybill.replicas from waybill_lifecycle;
+grant update (status, sequence, incarnation, health_revision, store_epoch, lease_ends_at, contrary,
+  release_pending) on waybill.replicas to waybill_lifecycle;
