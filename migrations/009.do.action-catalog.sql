@@ -16,7 +16,14 @@ alter table waybill.connector_versions
   add column manifest_digest text check (manifest_digest ~ '^[0-9a-f]{64}$'),
   -- {"permits", "perMs", "burst"}, per instance; null: no limit.
   add column rate_limit jsonb check (rate_limit is null or coalesce((rate_limit->>'permits')::integer >= 1
-    and (rate_limit->>'perMs')::integer >= 1 and (rate_limit->>'burst')::integer >= 1, false));
+    and (rate_limit->>'perMs')::integer >= 1 and (rate_limit->>'burst')::integer >= 1, false)),
+  -- What else a version keeps to, beside the contracts of its capabilities.
+  add column profiles text[] not null default '{}'
+    check (cardinality(profiles) <= 100 and array_position(profiles, null) is null),
+  -- SHA-256 (hex) of what its hosts run; null: nothing can vouch for this version.
+  add column artifact_digest text check (artifact_digest ~ '^[0-9a-f]{64}$'),
+  -- infinity: nothing is required, or it never expires; -infinity: something is missing.
+  add column evidence_until timestamptz not null default 'infinity';
 
 -- One contract per id for ever: no role may change a row.
 create table waybill.capabilities (
@@ -26,7 +33,9 @@ create table waybill.capabilities (
   recovery text not null check (recovery in ('provider_key', 'lookup', 'none')),
   request_schema jsonb not null,
   result_schema jsonb not null,
-  contract_digest text not null check (contract_digest ~ '^[0-9a-f]{64}$')
+  contract_digest text not null check (contract_digest ~ '^[0-9a-f]{64}$'),
+  -- From connecting to the last byte of a host's answer.
+  timeout_ms integer not null default 30000 check (timeout_ms between 100 and 600000)
 );
 
 create table waybill.version_capabilities (

@@ -45,6 +45,23 @@ create table waybill.actions (
   receipt_digest text,
   created_at timestamptz not null default clock_timestamp(),
   closed_at timestamptz,
+  -- A request was sent and what became of it is not known.
+  uncertain boolean not null default false,
+  -- Uncertain, and doing it again is safe and finds out: it may be reserved while it is reconciled.
+  repeatable boolean not null default false,
+  -- The host's memory that the action was first sent to: whoever has another one knows nothing of it.
+  store_epoch text,
+  last_sent_at timestamptz,
+  -- A person is certain that what was begun had no effect: its host is told to begin anew.
+  begin_anew boolean not null default false,
+  -- Attempts up to this one are not counted: a person has given the action a new budget.
+  budget_from integer not null default 0,
+  cancel_requested_at timestamptz,
+  cancel_requested_by text,
+  -- The delivery whose target it is; null: a dispatcher has started it.
+  delivery_id uuid,
+  -- Since when nobody knows what became of it: the age by which operators look.
+  uncertain_since timestamptz,
   primary key (tenant_id, action_id),
   constraint actions_closed check
     ((closed_at is not null) = (state in ('completed', 'failed', 'cancelled'))),
@@ -104,16 +121,29 @@ create table waybill.routes (
   assigned_at timestamptz not null default clock_timestamp(),
   -- The highest that was given out, to an attempt or to a fencing call.
   fence bigint not null,
+  -- The first route of an action is 1; an operator who moves it begins the next one.
+  generation integer not null default 1,
+  -- Since when nothing is reserved on it any more: the next reservation chooses anew.
+  retired_at timestamptz,
   primary key (tenant_id, action_id),
   foreign key (tenant_id, action_id) references waybill.actions
 ) with (fillfactor = 80);
 
+-- A route never changes but for its fence, which only grows. An operator may retire it, and then the next
+-- generation replaces it, only where it is kept.
 create function waybill.guard_route() returns trigger language plpgsql as $$
+declare
+  v_fixed text[] := case when old.retired_at is null then array['fence', 'retired_at'] else array['fence'] end;
 begin
-  if (to_jsonb(old) - 'fence') is distinct from (to_jsonb(new) - 'fence') or new.fence < old.fence then
-    raise exception 'the route of action % is immutable', old.action_id using errcode = 'WB002';
+  if new.fence >= old.fence and (to_jsonb(old) - 'fence') = (to_jsonb(new) - 'fence') then return new; end if;
+  if exists (select from waybill.retired_routes k where k.tenant_id = old.tenant_id
+      and k.action_id = old.action_id and k.generation = old.generation)
+     and (((to_jsonb(old) - v_fixed) = (to_jsonb(new) - v_fixed) and new.fence >= old.fence)
+       or (old.retired_at is not null and new.retired_at is null and new.fence > old.fence
+         and new.generation = old.generation + 1 and new.capability_id = old.capability_id)) then
+    return new;
   end if;
-  return new;
+  raise exception 'the route of action % is immutable', old.action_id using errcode = 'WB002';
 end
 $$;
 create trigger routes_immutable before update on waybill.routes for each row
@@ -174,6 +204,8 @@ create table waybill.rate_limits (
   tenant_id text not null,
   instance_id text not null,
   due_at timestamptz not null,
+  -- Until then the provider wants to hear nothing, whatever the rate allows.
+  held_until timestamptz,
   primary key (tenant_id, instance_id)
 ) with (fillfactor = 50);
 

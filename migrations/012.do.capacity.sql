@@ -84,29 +84,36 @@ begin
 end
 $$;
 
--- GCRA: a reservation is due when the schedule of even arrivals is at most a burst ahead.
+-- GCRA: a reservation is due when the schedule of even arrivals is at most a burst ahead. Nothing is
+-- while the provider wants to be left alone.
 create function waybill.take_rate(p_tenant text, p_instance text, p_rate jsonb) returns void
   language plpgsql as $$
 declare
   v_each interval;
   v_ahead interval;
-  v_due timestamptz;
+  v_free_at timestamptz;
 begin
-  if p_rate is null then return; end if;
-  v_each := make_interval(secs =>
-    (p_rate->>'perMs')::double precision / (p_rate->>'permits')::double precision / 1000);
-  v_ahead := v_each * ((p_rate->>'burst')::integer - 1);
-  insert into waybill.rate_limits as l (tenant_id, instance_id, due_at)
-    values (p_tenant, p_instance, clock_timestamp() + v_each)
-    on conflict (tenant_id, instance_id) do update
-      set due_at = greatest(l.due_at, clock_timestamp()) + v_each
-      where l.due_at <= clock_timestamp() + v_ahead;
-  if found then return; end if;
-  select due_at into v_due from waybill.rate_limits
-    where tenant_id = p_tenant and instance_id = p_instance;
+  if p_rate is null then
+    select held_until into v_free_at from waybill.rate_limits
+      where tenant_id = p_tenant and instance_id = p_instance and held_until > clock_timestamp();
+    if not found then return; end if;
+  else
+    v_each := make_interval(secs =>
+      (p_rate->>'perMs')::double precision / (p_rate->>'permits')::double precision / 1000);
+    v_ahead := v_each * ((p_rate->>'burst')::integer - 1);
+    insert into waybill.rate_limits as l (tenant_id, instance_id, due_at)
+      values (p_tenant, p_instance, clock_timestamp() + v_each)
+      on conflict (tenant_id, instance_id) do update
+        set due_at = greatest(l.due_at, clock_timestamp()) + v_each
+        where l.due_at <= clock_timestamp() + v_ahead
+          and coalesce(l.held_until <= clock_timestamp(), true);
+    if found then return; end if;
+    select greatest(due_at - v_ahead, held_until) into v_free_at from waybill.rate_limits
+      where tenant_id = p_tenant and instance_id = p_instance;
+  end if;
   raise exception 'instance % is at its rate', p_instance using errcode = 'WB010',
     detail = jsonb_build_object('kind', 'rate_limited', 'instanceId', p_instance,
-      'retryInMs', greatest(1, waybill.ms_until(v_due - v_ahead)))::text;
+      'retryInMs', greatest(1, waybill.ms_until(v_free_at)))::text;
 end
 $$;
 
@@ -126,9 +133,10 @@ create function waybill.suits(r waybill.replicas, p_topology jsonb) returns bool
     and ((p_topology->>'crossRegion')::boolean or p_topology->>'region' is null
       or r.region = p_topology->>'region');
 
--- The chain of each binding of the capability, best priority first, at most 64.
-create function waybill.binding_chain(p_tenant text, p_capability text) returns waybill.bound[]
-  language sql stable
+-- The chain of each binding of the capability, best priority first, at most 64. Evidence counts as
+-- missing from the instant at which it expires.
+create function waybill.binding_chain(p_tenant text, p_capability text)
+returns waybill.bound[] language sql stable
   return array(select row(b.instance_id, i.connector_id, i.version, v.manifest_digest, b.priority,
       b.spill, b.spread, b.policy_revision, b.credential_revision, b.quota_policy_id, v.rate_limit,
       case
@@ -137,6 +145,7 @@ create function waybill.binding_chain(p_tenant text, p_capability text) returns 
         when c.enabled is not true then 'connector_disabled'
         -- A deprecated version keeps serving the bindings it has.
         when v.status is null or v.status not in ('active', 'deprecated') then 'version_not_active'
+        when v.evidence_until <= clock_timestamp() then 'evidence_expired'
         when v.manifest_digest is null or o.capability_id is null then 'capability_not_offered'
         when k.status is distinct from 'active' then 'credential_revoked'
       end)::waybill.bound

@@ -7,31 +7,52 @@ create function waybill.action_result(a waybill.actions) returns jsonb language 
 create function waybill.action_facts(a waybill.actions) returns jsonb language sql volatile
   return jsonb_build_object('capabilityId', a.capability_id, 'state', a.state, 'version', a.version,
     'requestDigest', encode(a.request_sha256, 'hex'), 'result', waybill.action_result(a),
-    'reason', a.reason, 'deadlineInMs', waybill.ms_until(a.deadline_at),
-    'retryBudget', a.retry_budget, 'affinityKey', a.affinity_key);
+    'reason', a.reason, 'detail', a.detail, 'deadlineInMs', waybill.ms_until(a.deadline_at),
+    'retryBudget', a.retry_budget, 'affinityKey', a.affinity_key, 'uncertain', a.uncertain,
+    'repeatable', a.repeatable, 'cancelRequestedBy', a.cancel_requested_by,
+    'deliveryId', a.delivery_id, 'budgetFrom', a.budget_from);
 
 -- Stores the request and the action, or answers the one that is there: started | existing |
--- conflict (another capability or request). p_fields: {deadlineMs, retryBudget, affinityKey,
--- requestedBy, attendAfterMs}.
+-- conflict (another capability or request) | stale_plan. p_fields: {deadlineMs, retryBudget,
+-- affinityKey, requestedBy, attendAfterMs, deliveryId, ifCatalogRevision}. With the last, a new action
+-- starts only while the catalog is at that revision. Of an action that is over and gone its tombstone
+-- answers.
 create function waybill.start_action(
   p_tenant text, p_action text, p_capability text, p_request bytea, p_fields jsonb
 ) returns jsonb language plpgsql as $$
 declare
   a waybill.actions;
+  v_revision bigint;
+  v_buried boolean;
 begin
   perform set_config('waybill.tenant', p_tenant, true);
-  insert into waybill.actions (tenant_id, action_id, capability_id, request_sha256, state,
-      affinity_key, requested_by, retry_budget, deadline_at, attend_at)
-    values (p_tenant, p_action, p_capability, sha256(p_request), 'requested',
-      p_fields->>'affinityKey', p_fields->>'requestedBy', (p_fields->>'retryBudget')::integer,
-      clock_timestamp() + make_interval(secs => (p_fields->>'deadlineMs')::numeric / 1000.0),
-      clock_timestamp() + make_interval(secs => (p_fields->>'attendAfterMs')::numeric / 1000.0))
-    on conflict do nothing returning * into a;
-  if found then
-    perform waybill.keep_artifact(p_tenant, sha256(p_request), p_request);
-    return jsonb_build_object('kind', 'started', 'action', waybill.action_facts(a));
+  perform pg_advisory_xact_lock_shared(waybill.start_lock(p_tenant, p_action));
+  v_buried := exists (select from waybill.action_tombstones
+    where tenant_id = p_tenant and action_id = p_action);
+  if not v_buried then
+    if p_fields->>'ifCatalogRevision' is not null then
+      -- Nobody publishes between the look at the revision and the end of this transaction.
+      perform pg_advisory_xact_lock_shared(hashtextextended('waybill.publication', 0));
+      select revision into v_revision from waybill.catalog_revision;
+      if v_revision <> (p_fields->>'ifCatalogRevision')::bigint and not exists (
+          select from waybill.actions where tenant_id = p_tenant and action_id = p_action) then
+        return jsonb_build_object('kind', 'stale_plan', 'revision', v_revision);
+      end if;
+    end if;
+    insert into waybill.actions (tenant_id, action_id, capability_id, request_sha256, state,
+        affinity_key, requested_by, retry_budget, deadline_at, attend_at, delivery_id)
+      values (p_tenant, p_action, p_capability, sha256(p_request), 'requested',
+        p_fields->>'affinityKey', p_fields->>'requestedBy', (p_fields->>'retryBudget')::integer,
+        clock_timestamp() + make_interval(secs => (p_fields->>'deadlineMs')::numeric / 1000.0),
+        clock_timestamp() + make_interval(secs => (p_fields->>'attendAfterMs')::numeric / 1000.0),
+        (p_fields->>'deliveryId')::uuid)
+      on conflict do nothing returning * into a;
+    if found then
+      perform waybill.keep_action_artifact(p_tenant, sha256(p_request), p_request);
+      return jsonb_build_object('kind', 'started', 'action', waybill.action_facts(a));
+    end if;
   end if;
-  select * into a from waybill.actions where tenant_id = p_tenant and action_id = p_action;
+  a := waybill.find_action(p_tenant, p_action);
   return jsonb_build_object('kind', case
       when a.capability_id = p_capability and a.request_sha256 = sha256(p_request) then 'existing'
       else 'conflict' end, 'action', waybill.action_facts(a));
@@ -41,6 +62,8 @@ $$;
 -- Moves the action to p_to if it is in one of p_from and the state machine allows it: moved | already
 -- (it is in p_to) | refused | unknown_action. p_fields: {reason, detail, waiting, attendAfterMs,
 -- result: {outcome, resultSha256, errorCode}}. Closing needs a result, given here or recorded before.
+-- An action that goes back to requested is proven to have had no effect, and one that stays open is
+-- attended to after attendAfterMs, a minute where that is absent.
 create function waybill.move_action(
   p_tenant text, p_action text, p_from text[], p_to text, p_fields jsonb
 ) returns jsonb language plpgsql as $$
@@ -63,6 +86,7 @@ begin
   end if;
   update waybill.actions set state = p_to, version = version + 1,
       reason = p_fields->>'reason', detail = p_fields->>'detail',
+      uncertain = uncertain and p_to <> 'requested', repeatable = false,
       waiting_since = case when (p_fields->>'waiting')::boolean
         then coalesce(waiting_since, clock_timestamp()) end,
       attend_at = case when not v_closes then clock_timestamp()
@@ -102,7 +126,8 @@ create function waybill.fence_after(p_last bigint, p_reported bigint) returns bi
     least(coalesce(p_reported, 0) + 1,
       floor(extract(epoch from clock_timestamp()) * 1000000)::bigint + 86400000000));
 
--- The attempt on a replica whose row is locked: counters, rate, replica, attempt, state.
+-- The attempt on a replica whose row is locked: counters, rate, replica, attempt, state. A route that
+-- was taken back is replaced.
 create function waybill.open_reservation(
   r waybill.routes, x waybill.replicas, b waybill.bound, p_request jsonb
 ) returns waybill.route_attempts language plpgsql as $$
@@ -117,8 +142,21 @@ begin
   update waybill.replicas set active_assignments = active_assignments + 1,
       probes = probes + (circuit_open_until is not null)::integer
     where replica_id = x.replica_id;
-  insert into waybill.routes select (r).* on conflict (tenant_id, action_id)
-    do update set fence = excluded.fence;
+  if p_request ? 'retired' then
+    update waybill.routes set (connector_id, instance_id, version, manifest_digest, replica_id,
+        endpoint, peer_principal_id, peer_principal_kind, peer_did, trust_domain, transport_profile,
+        region, zone, capacity_class, catalog_revision, binding_policy_revision, credential_revision,
+        quota_policy_id, assigned_at, fence, generation, retired_at)
+      = (select r.connector_id, r.instance_id, r.version, r.manifest_digest, r.replica_id,
+        r.endpoint, r.peer_principal_id, r.peer_principal_kind, r.peer_did, r.trust_domain,
+        r.transport_profile, r.region, r.zone, r.capacity_class, r.catalog_revision,
+        r.binding_policy_revision, r.credential_revision, r.quota_policy_id, r.assigned_at, r.fence,
+        r.generation, r.retired_at)
+      where tenant_id = r.tenant_id and action_id = r.action_id;
+  else
+    insert into waybill.routes select (r).* on conflict (tenant_id, action_id)
+      do update set fence = excluded.fence;
+  end if;
   insert into waybill.route_attempts (tenant_id, action_id, attempt_no, owner, fence, replica_id,
       incarnation, health_revision, probe, counters, deadline_at)
     values (r.tenant_id, r.action_id, (p_request->>'attemptNo')::integer, p_request->>'owner',
@@ -126,6 +164,9 @@ begin
       v_counters,
       clock_timestamp() + make_interval(secs => (p_request->>'holdMs')::numeric / 1000.0))
     returning * into t;
+  -- What is done again to find out was reconciling until now.
+  update waybill.actions set state = 'requested', repeatable = false
+    where tenant_id = r.tenant_id and action_id = r.action_id and state = 'reconciling' and repeatable;
   update waybill.actions set state = 'reserved', version = version + 1, waiting_since = null,
       reason = null, detail = null, attend_at = t.deadline_at + interval '5 seconds'
     where tenant_id = r.tenant_id and action_id = r.action_id;
@@ -133,7 +174,8 @@ begin
 end
 $$;
 
--- The first reservation of an action on one of the bindings of one priority.
+-- The first reservation of an action on one of the bindings of one priority; above the fences of a route
+-- that was taken back: p_request then has its `retired` {fence, generation}.
 create function waybill.place_action(
   a waybill.actions, p_level waybill.bound[], p_request jsonb, p_topology jsonb
 ) returns jsonb language plpgsql as $$
@@ -152,12 +194,14 @@ begin
     x.peer_did, x.trust_domain, x.transport_profile, x.region, x.zone, x.capacity_class,
     (select revision from waybill.catalog_revision), b.policy_revision, b.credential_revision,
     b.quota_policy_id, clock_timestamp(),
-    waybill.fence_after(null, (p_request->>'aboveFence')::bigint))::waybill.routes;
+    waybill.fence_after((p_request->'retired'->>'fence')::bigint, (p_request->>'aboveFence')::bigint),
+    coalesce((p_request->'retired'->>'generation')::integer, 0) + 1, null)::waybill.routes;
   return waybill.reserved_json(r, waybill.open_reservation(r, x, b, p_request));
 end
 $$;
 
--- A retry: the pinned replica again, or nothing. Newer versions of the instance do not matter.
+-- A retry: the pinned replica again, or nothing. Newer versions of the instance do not matter; the
+-- evidence of the pinned one does.
 create function waybill.reacquire_route(r waybill.routes, p_request jsonb) returns jsonb
   language plpgsql as $$
 declare
@@ -172,6 +216,7 @@ begin
         when i.status is distinct from 'enabled' then 'instance_disabled'
         when c.enabled is not true then 'connector_disabled'
         when v.status is null or v.status not in ('active', 'deprecated') then 'version_not_active'
+        when v.evidence_until <= clock_timestamp() then 'evidence_expired'
         when k.status is distinct from 'active' then 'credential_revoked' end
     into b from (select) one
     left join waybill.bindings n on n.tenant_id = r.tenant_id
@@ -197,13 +242,18 @@ begin
 end
 $$;
 
--- One try, all or nothing: what it took is given back before a refusal is answered.
+-- One try, all or nothing: what it took is given back before a refusal is answered. An action whose route
+-- was taken back chooses anew.
 create function waybill.try_reserve(
   a waybill.actions, r waybill.routes, p_level waybill.bound[], p_request jsonb, p_topology jsonb
 ) returns jsonb language plpgsql as $$
 declare
   v_detail text;
 begin
+  if r.retired_at is not null then
+    return waybill.choose_binding(a, p_request || jsonb_build_object('retired',
+      jsonb_build_object('fence', r.fence, 'generation', r.generation)), p_topology);
+  end if;
   if r.action_id is not null then return waybill.reacquire_route(r, p_request); end if;
   return waybill.place_action(a, p_level, p_request, p_topology);
 exception

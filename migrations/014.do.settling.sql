@@ -47,13 +47,19 @@ begin
       perform waybill.release_quota(v_counter->>'scope', v_counter->>'key');
     end if;
   end loop;
-  -- Nothing began: it may be asked for again. Nobody knows: that has to be cleared up first.
+  -- Nothing began, now or earlier: it may be asked for again, of any memory. Nobody knows: that is
+  -- cleared up first. Reserved: nothing was sent under this attempt, so it leaves no doubt of its own.
+  -- Cancelling: whoever clears it up cancels it.
   update waybill.actions set version = version + 1, attend_at = clock_timestamp() + interval '5 seconds',
-      state = case when p_settlement = 'not_started' then 'requested' else 'unknown' end
+      uncertain = uncertain or (p_settlement <> 'not_started' and state <> 'reserved'),
+      begin_anew = begin_anew and (p_settlement = 'not_started' or state = 'reserved'),
+      store_epoch = case when uncertain or p_settlement <> 'not_started' then store_epoch end,
+      last_sent_at = case when uncertain or p_settlement <> 'not_started' then last_sent_at end,
+      state = case when p_settlement = 'not_started' and not uncertain and state <> 'cancelling'
+        then 'requested' else 'unknown' end
     where tenant_id = t.tenant_id and action_id = t.action_id
-      and ((p_settlement = 'not_started' and state in ('reserved', 'dispatching'))
-        or (p_settlement in ('outcome_unknown', 'lease_expired')
-          and state in ('reserved', 'dispatching', 'cancelling')));
+      and state in ('reserved', 'dispatching', 'cancelling')
+      and p_settlement in ('not_started', 'outcome_unknown', 'lease_expired');
 end
 $$;
 
@@ -77,9 +83,10 @@ end;
 
 -- Reserves the action's route, or says why not; the kinds are those of ReserveAnswer in
 -- src/domain/routes.ts. p_request: {capabilityId, requestDigest, owner, attemptNo, affinityKey,
--- holdMs, aboveFence}. An attempt of this action that is overdue is ended first. One plan for all calls,
--- and none is compiled: the planner takes the bounded search for a long one, and compiling it would
--- cost a thousand times what running it does.
+-- holdMs, aboveFence}. An attempt of this action that is overdue is ended first. Of what is left of an
+-- action it tells the result; while the deployment recovers from a restore nothing new is reserved. One
+-- plan for all calls, and none is compiled: the planner takes the bounded search for a long one, and
+-- compiling it would cost a thousand times what running it does.
 create function waybill.reserve_route(
   p_tenant text, p_action text, p_request jsonb, p_topology jsonb
 ) returns jsonb language plpgsql set plan_cache_mode = force_generic_plan set jit = off as $$
@@ -94,7 +101,8 @@ begin
   -- Before the first snapshot that sees the catalog.
   perform pg_advisory_xact_lock_shared(hashtextextended('waybill.publication', 0));
   select * into a from waybill.actions where tenant_id = p_tenant and action_id = p_action for update;
-  if not found then return jsonb_build_object('kind', 'unknown_action'); end if;
+  if not found then a := waybill.find_action(p_tenant, p_action); end if;
+  if a.action_id is null then return jsonb_build_object('kind', 'unknown_action'); end if;
   if a.capability_id <> p_request->>'capabilityId' then
     return jsonb_build_object('kind', 'conflict', 'detail', 'the action has another capability');
   end if;
@@ -127,8 +135,11 @@ begin
       return jsonb_build_object('kind', 'superseded', 'attemptNo', t.attempt_no);
     end if;
   end if;
-  if a.state <> 'requested' then
+  if a.state <> 'requested' and not (a.state = 'reconciling' and a.repeatable) then
     return jsonb_build_object('kind', 'not_requested', 'state', a.state);
+  end if;
+  if (select recovering_since is not null from waybill.settings) then
+    return jsonb_build_object('kind', 'recovering', 'retryInMs', 5000);
   end if;
   if r.action_id is not null then
     return waybill.try_reserve(a, r, null, p_request, p_topology);
@@ -196,7 +207,7 @@ end
 $$;
 
 -- Answers settled | already_settled | fence_lost | unknown_route; see SettleAnswer. p_settle:
--- {settlement, unknownCause, evidence}.
+-- {settlement, unknownCause, evidence, retryAfterMs: see hold_rate}.
 create function waybill.settle_route(
   p_tenant text, p_action text, p_fence bigint, p_settle jsonb
 ) returns jsonb language plpgsql set plan_cache_mode = force_generic_plan set jit = off as $$
@@ -214,6 +225,9 @@ begin
   if t.settled_at is null then
     perform waybill.end_attempt(t, p_settle->>'settlement', p_settle->>'unknownCause',
       p_settle->'evidence');
+    if p_settle->>'retryAfterMs' is not null then
+      perform waybill.hold_rate(p_tenant, r.instance_id, (p_settle->>'retryAfterMs')::bigint);
+    end if;
     return jsonb_build_object('kind', 'settled');
   end if;
   if t.settlement = p_settle->>'settlement' then return jsonb_build_object('kind', 'already_settled'); end if;
@@ -308,30 +322,37 @@ begin
 end
 $$;
 
--- Open attempts that are over: their deadline passed, or their replica has gone. For
--- waybill_operations; each is then ended by expire_attempt in a transaction of its own.
+-- Open attempts that are over, the longest overdue first: their deadline passed, or their replica has gone.
+-- For waybill_operations; each is then ended by expire_attempt in a transaction of its own.
 create function waybill.overdue_attempts(p_limit integer)
 returns table (tenant_id text, action_id text, fence bigint) language sql volatile
 begin atomic
-  (select t.tenant_id, t.action_id, t.fence from waybill.route_attempts t
-    where t.settled_at is null and t.deadline_at <= clock_timestamp()
-    order by t.deadline_at limit p_limit)
-  union
-  (select t.tenant_id, t.action_id, t.fence from waybill.replicas r
-    join waybill.route_attempts t on t.replica_id = r.replica_id and t.settled_at is null
-    where r.release_pending and waybill.overdue_cause(t) is not null limit p_limit)
-  limit p_limit;
+  with candidates as materialized (
+    (select t.tenant_id, t.action_id, t.fence, t.deadline_at from waybill.route_attempts t
+      where t.settled_at is null and t.deadline_at <= clock_timestamp()
+      order by t.deadline_at limit p_limit)
+    union
+    (select t.tenant_id, t.action_id, t.fence, t.deadline_at from waybill.replicas r
+      join waybill.route_attempts t on t.replica_id = r.replica_id and t.settled_at is null
+      where r.release_pending and waybill.overdue_cause(t) is not null
+      order by r.lease_ends_at, t.deadline_at limit p_limit)
+  )
+  select c.tenant_id, c.action_id, c.fence from candidates c
+    order by c.deadline_at, c.tenant_id, c.action_id limit p_limit;
 end;
 
--- Ends one overdue attempt; false: it was ended or extended meanwhile.
-create function waybill.expire_attempt(p_tenant text, p_action text, p_fence bigint) returns boolean
-  language plpgsql as $$
+-- Ends one overdue attempt, without waiting: somebody who holds the action decides about it now, and the
+-- next round looks again. false: it was ended or extended meanwhile, or is held.
+create function waybill.expire_attempt(p_tenant text, p_action text, p_fence bigint)
+  returns boolean language plpgsql as $$
 declare
   t waybill.route_attempts;
   v_cause text;
 begin
   perform set_config('waybill.tenant', p_tenant, true);
-  perform from waybill.actions where tenant_id = p_tenant and action_id = p_action for update;
+  perform from waybill.actions where tenant_id = p_tenant and action_id = p_action
+    for update skip locked;
+  if not found then return false; end if;
   perform from waybill.routes where tenant_id = p_tenant and action_id = p_action for update;
   select * into t from waybill.route_attempts where tenant_id = p_tenant and action_id = p_action
     and fence = p_fence and settled_at is null;

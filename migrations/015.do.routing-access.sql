@@ -104,7 +104,9 @@ grant execute on function
   to waybill_operations;
 
 grant select on waybill.settings to waybill_lifecycle;
-grant select, update on waybill.replicas to waybill_lifecycle;
+-- What a host's calls move of a replica, and nothing of what was published.
+grant select, update (status, sequence, incarnation, health_revision, store_epoch, lease_ends_at, contrary,
+  release_pending) on waybill.replicas to waybill_lifecycle;
 grant select, insert, delete on waybill.lifecycle_requests to waybill_lifecycle;
 grant execute on function
   waybill.ms_until(timestamptz),

@@ -31,54 +31,8 @@ begin atomic
     set free_at = clock_timestamp() + make_interval(secs => p_pause_ms / 1000.0);
 end;
 
--- As before, and the longest overdue first, whether its own deadline passed or its replica has gone.
-create or replace function waybill.overdue_attempts(p_limit integer)
-returns table (tenant_id text, action_id text, fence bigint) language sql volatile
-begin atomic
-  with candidates as materialized (
-    (select t.tenant_id, t.action_id, t.fence, t.deadline_at from waybill.route_attempts t
-      where t.settled_at is null and t.deadline_at <= clock_timestamp()
-      order by t.deadline_at limit p_limit)
-    union
-    (select t.tenant_id, t.action_id, t.fence, t.deadline_at from waybill.replicas r
-      join waybill.route_attempts t on t.replica_id = r.replica_id and t.settled_at is null
-      where r.release_pending and waybill.overdue_cause(t) is not null
-      order by r.lease_ends_at, t.deadline_at limit p_limit)
-  )
-  select c.tenant_id, c.action_id, c.fence from candidates c
-    order by c.deadline_at, c.tenant_id, c.action_id limit p_limit;
-end;
-
--- As before, and without waiting: somebody decides about that action now, and the next round looks
--- again. A false answer means that, too.
-create or replace function waybill.expire_attempt(p_tenant text, p_action text, p_fence bigint)
-  returns boolean language plpgsql as $$
-declare
-  t waybill.route_attempts;
-  v_cause text;
-begin
-  perform set_config('waybill.tenant', p_tenant, true);
-  perform from waybill.actions where tenant_id = p_tenant and action_id = p_action
-    for update skip locked;
-  if not found then return false; end if;
-  perform from waybill.routes where tenant_id = p_tenant and action_id = p_action for update;
-  select * into t from waybill.route_attempts where tenant_id = p_tenant and action_id = p_action
-    and fence = p_fence and settled_at is null;
-  if not found then return false; end if;
-  v_cause := waybill.overdue_cause(t);
-  if v_cause is null then return false; end if;
-  perform waybill.end_attempt(t, 'lease_expired', v_cause, '{}');
-  return true;
-end
-$$;
-
 grant select, update on waybill.sweep_turn to waybill_operations;
 grant execute on function waybill.take_sweep_turn(integer), waybill.leave_sweep_turn(integer)
   to waybill_operations;
 revoke execute on function waybill.take_sweep_turn(integer), waybill.leave_sweep_turn(integer)
   from public;
-
--- What a host's calls move of a replica, and nothing of what was published.
-revoke update on waybill.replicas from waybill_lifecycle;
-grant update (status, sequence, incarnation, health_revision, store_epoch, lease_ends_at, contrary,
-  release_pending) on waybill.replicas to waybill_lifecycle;

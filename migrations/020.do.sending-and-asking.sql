@@ -4,7 +4,8 @@
 -- is heard of. Answers
 --   send        with everything that the call needs, and the request's bytes;
 --   not_sendable  settle it as not started; why: cancelled (somebody wants it stopped) | deadline (of the
---                 action) | registered_again (the replica has, as a new incarnation) | not_ready (it is not);
+--                 action) | recovering (from a restore) | registered_again (the replica has, as a new
+--                 incarnation) | not_ready (it is not);
 --   fence_lost  the attempt is over, overdue, or was sent before.
 -- p_resume: its host was at work when it was last heard of, and the same request attaches to that.
 create function waybill.begin_dispatch(
@@ -33,6 +34,7 @@ begin
     when p_resume then null
     when a.cancel_requested_at is not null then 'cancelled'
     when a.deadline_at <= clock_timestamp() then 'deadline'
+    when (select recovering_since is not null from waybill.settings) then 'recovering'
     when x.incarnation <> t.incarnation then 'registered_again'
     when x.status not in ('ready', 'draining') then 'not_ready' end;
   if v_why is not null then
@@ -90,7 +92,8 @@ end
 $$;
 
 -- Settles an attempt and records the result that it brought, as one fact. p_close: {settlement,
--- unknownCause, evidence, result: {outcome, errorCode, detail} | null}; p_result: the result's bytes.
+-- unknownCause, evidence, result: {outcome, errorCode, detail} | null, retryAfterMs: see hold_rate; waiting
+-- for the provider costs no attempt of the action's budget}; p_result: the result's bytes.
 -- Answers {kind, action}: kind is closed | settled | already_settled | fence_lost | unknown_route;
 -- closed: the action has its result, whoever brought it.
 create function waybill.close_dispatch(
@@ -98,13 +101,14 @@ create function waybill.close_dispatch(
 ) returns jsonb language plpgsql set plan_cache_mode = force_generic_plan set jit = off as $$
 declare
   a waybill.actions;
+  r waybill.routes;
   t waybill.route_attempts;
   v_kind text;
   v_result jsonb := nullif(p_close->'result', 'null');
 begin
   perform set_config('waybill.tenant', p_tenant, true);
   perform from waybill.actions where tenant_id = p_tenant and action_id = p_action for update;
-  perform from waybill.routes
+  select * into r from waybill.routes
     where tenant_id = p_tenant and action_id = p_action and fence >= p_fence for update;
   if not found then return jsonb_build_object('kind', 'unknown_route'); end if;
   select * into t from waybill.route_attempts
@@ -114,6 +118,11 @@ begin
   elsif t.settled_at is null then
     perform waybill.end_attempt(t, p_close->>'settlement', p_close->>'unknownCause', p_close->'evidence');
     v_kind := 'settled';
+    if p_close->>'retryAfterMs' is not null then
+      perform waybill.hold_rate(p_tenant, r.instance_id, (p_close->>'retryAfterMs')::bigint);
+      update waybill.actions set budget_from = budget_from + 1
+        where tenant_id = p_tenant and action_id = p_action and p_close->>'settlement' = 'not_started';
+    end if;
   elsif t.settlement = p_close->>'settlement' then
     v_kind := 'already_settled';
   else
@@ -148,7 +157,7 @@ begin
     return waybill.close_action(a, '{}');
   end if;
   if p_bytes is not null then
-    perform waybill.keep_artifact(a.tenant_id, sha256(p_bytes), p_bytes);
+    perform waybill.keep_action_artifact(a.tenant_id, sha256(p_bytes), p_bytes);
   end if;
   return waybill.close_action(a, v_result);
 end

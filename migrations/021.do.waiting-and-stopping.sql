@@ -50,8 +50,7 @@ $$;
 
 -- Somebody wants it stopped. Answers {kind, action}: cancelled (nothing was sent, now nothing will be) |
 -- requested (its host is to be told) | already (asked before) | needs_operator (a person decides) |
--- too_late (it is closed) |
--- unknown_action.
+-- too_late (it is closed) | unknown_action. A tombstone answers like the action that it was.
 create function waybill.request_cancel(
   p_tenant text, p_action text, p_by text, p_reason text
 ) returns jsonb language plpgsql as $$
@@ -62,7 +61,8 @@ declare
 begin
   perform set_config('waybill.tenant', p_tenant, true);
   select * into a from waybill.actions where tenant_id = p_tenant and action_id = p_action for update;
-  if not found then return jsonb_build_object('kind', 'unknown_action'); end if;
+  if not found then a := waybill.find_action(p_tenant, p_action); end if;
+  if a.action_id is null then return jsonb_build_object('kind', 'unknown_action'); end if;
   if a.closed_at is not null then
     return jsonb_build_object('kind', case a.state when 'cancelled' then 'already' else 'too_late' end,
       'action', waybill.action_facts(a));

@@ -103,10 +103,9 @@ begin
   return query select waybill.action_facts(a) || jsonb_build_object('actionId', a.action_id),
       (select substring(r.content for 1024) from waybill.artifacts r
         where r.tenant_id = p_tenant and r.sha256 = a.result_sha256)
-    from waybill.actions a
-    where a.tenant_id = p_tenant and a.delivery_id = p_delivery
-      and a.action_id = any (array(
-        select format('%s.%s', p_delivery, n) from generate_series(1, v_series) n))
+    from generate_series(1, v_series) n
+      cross join lateral waybill.find_action(p_tenant, format('%s.%s', p_delivery, n)) a
+    where a.delivery_id = p_delivery
     order by a.created_at desc limit 1;
 end
 $$;

@@ -1,11 +1,6 @@
--- Reading the catalog: pages of capabilities as a tenant sees them, contracts for a plan, and starting
--- an action only at the revision that its plan was verified at. The readers are stable functions: all
--- of one sees the one snapshot of the statement that calls it, so no reader takes a lock.
-
-alter table waybill.connector_versions
-  -- What else a version keeps to, beside the contracts of its capabilities.
-  add column profiles text[] not null default '{}'
-    check (cardinality(profiles) <= 100 and array_position(profiles, null) is null);
+-- Reading the catalog: pages of capabilities as a tenant sees them, and contracts for a plan. The readers
+-- are stable functions: all of one sees the one snapshot of the statement that calls it, so no reader
+-- takes a lock.
 
 -- Pages are ordered by code unit, the same under every collation of the database.
 create index bindings_by_capability on waybill.bindings (tenant_id, capability_id collate "C");
@@ -22,14 +17,16 @@ create function waybill.served_profiles(p_tenant text, p_capability text) return
     left join lateral unnest(v.profiles) as p (name) on true
     where b.fault is null);
 
--- The same of the active versions that offer it, bound or not, as far as the current tenant sees them.
-create function waybill.offered_profiles(p_capability text) returns text[] language sql stable
+-- The same of the active versions that offer it and have the evidence that is required of them, bound or
+-- not, as far as the current tenant sees them.
+create function waybill.offered_profiles(p_capability text) returns text[]
+  language sql stable
   return (select case when count(*) > 0 then coalesce(array_agg(distinct p.name collate "C")
         filter (where p.name is not null), '{}') end
     from waybill.version_capabilities o
     join waybill.connectors c on c.connector_id = o.connector_id and c.enabled
     join waybill.connector_versions v on v.connector_id = o.connector_id and v.version = o.version
-      and v.status = 'active'
+      and v.status = 'active' and v.evidence_until > clock_timestamp()
     left join lateral unnest(v.profiles) as p (name) on true
     where o.capability_id = p_capability);
 
@@ -140,43 +137,6 @@ $$;
 
 create function waybill.read_catalog_revision() returns bigint language sql stable
   return (select revision from waybill.catalog_revision);
-
--- As before; with ifCatalogRevision a new action starts only while the catalog is at that revision.
-create or replace function waybill.start_action(
-  p_tenant text, p_action text, p_capability text, p_request bytea, p_fields jsonb
-) returns jsonb language plpgsql as $$
-declare
-  a waybill.actions;
-  v_revision bigint;
-begin
-  perform set_config('waybill.tenant', p_tenant, true);
-  if p_fields->>'ifCatalogRevision' is not null then
-    -- Nobody publishes between the look at the revision and the end of this transaction.
-    perform pg_advisory_xact_lock_shared(hashtextextended('waybill.publication', 0));
-    select revision into v_revision from waybill.catalog_revision;
-    if v_revision <> (p_fields->>'ifCatalogRevision')::bigint and not exists (
-        select from waybill.actions where tenant_id = p_tenant and action_id = p_action) then
-      return jsonb_build_object('kind', 'stale_plan', 'revision', v_revision);
-    end if;
-  end if;
-  insert into waybill.actions (tenant_id, action_id, capability_id, request_sha256, state,
-      affinity_key, requested_by, retry_budget, deadline_at, attend_at, delivery_id)
-    values (p_tenant, p_action, p_capability, sha256(p_request), 'requested',
-      p_fields->>'affinityKey', p_fields->>'requestedBy', (p_fields->>'retryBudget')::integer,
-      clock_timestamp() + make_interval(secs => (p_fields->>'deadlineMs')::numeric / 1000.0),
-      clock_timestamp() + make_interval(secs => (p_fields->>'attendAfterMs')::numeric / 1000.0),
-      (p_fields->>'deliveryId')::uuid)
-    on conflict do nothing returning * into a;
-  if found then
-    perform waybill.keep_artifact(p_tenant, sha256(p_request), p_request);
-    return jsonb_build_object('kind', 'started', 'action', waybill.action_facts(a));
-  end if;
-  select * into a from waybill.actions where tenant_id = p_tenant and action_id = p_action;
-  return jsonb_build_object('kind', case
-      when a.capability_id = p_capability and a.request_sha256 = sha256(p_request) then 'existing'
-      else 'conflict' end, 'action', waybill.action_facts(a));
-end
-$$;
 
 revoke execute on all functions in schema waybill from public;
 grant execute on function waybill.current_tenant() to public;

@@ -9,12 +9,6 @@ alter table waybill.settings
   add column trusted_signers jsonb
     check (trusted_signers is null or jsonb_typeof(trusted_signers) = 'object');
 
-alter table waybill.connector_versions
-  -- SHA-256 (hex) of what its hosts run; null: nothing can vouch for this version.
-  add column artifact_digest text check (artifact_digest ~ '^[0-9a-f]{64}$'),
-  -- infinity: nothing is required, or it never expires; -infinity: something is missing.
-  add column evidence_until timestamptz not null default 'infinity';
-
 create table waybill.evidence_statements (
   evidence_id text primary key,
   connector_id text not null,
@@ -75,85 +69,6 @@ begin atomic
     where v.connector_id = p.connector_id and v.version = p.version
       and v.evidence_until <> p.until;
 end;
-
--- As before, and evidence counts as missing from the instant at which it expires.
-create or replace function waybill.binding_chain(p_tenant text, p_capability text)
-returns waybill.bound[] language sql stable
-  return array(select row(b.instance_id, i.connector_id, i.version, v.manifest_digest, b.priority,
-      b.spill, b.spread, b.policy_revision, b.credential_revision, b.quota_policy_id, v.rate_limit,
-      case
-        when not b.enabled then 'binding_disabled'
-        when i.status <> 'enabled' then 'instance_disabled'
-        when c.enabled is not true then 'connector_disabled'
-        -- A deprecated version keeps serving the bindings it has.
-        when v.status is null or v.status not in ('active', 'deprecated') then 'version_not_active'
-        when v.evidence_until <= clock_timestamp() then 'evidence_expired'
-        when v.manifest_digest is null or o.capability_id is null then 'capability_not_offered'
-        when k.status is distinct from 'active' then 'credential_revoked'
-      end)::waybill.bound
-    from waybill.bindings b
-    join waybill.instances i on i.tenant_id = b.tenant_id and i.instance_id = b.instance_id
-    left join waybill.connectors c on c.connector_id = i.connector_id
-    left join waybill.connector_versions v on v.connector_id = i.connector_id and v.version = i.version
-    left join waybill.version_capabilities o on o.connector_id = i.connector_id
-      and o.version = i.version and o.capability_id = b.capability_id
-    left join waybill.credential_revisions k on k.tenant_id = b.tenant_id
-      and k.instance_id = b.instance_id and k.credential_revision = b.credential_revision
-    where b.tenant_id = p_tenant and b.capability_id = p_capability
-    order by b.priority, b.instance_id limit 64);
-
--- As before, with the evidence of the pinned version.
-create or replace function waybill.reacquire_route(r waybill.routes, p_request jsonb) returns jsonb
-  language plpgsql as $$
-declare
-  x waybill.replicas;
-  b waybill.bound;
-  v_usual text := current_setting('lock_timeout');
-begin
-  select i.instance_id, r.connector_id, r.version, r.manifest_digest, n.priority, n.spill, n.spread,
-      n.policy_revision, r.credential_revision, n.quota_policy_id, v.rate_limit, case
-        when n.instance_id is null then 'no_binding'
-        when not n.enabled then 'binding_disabled'
-        when i.status is distinct from 'enabled' then 'instance_disabled'
-        when c.enabled is not true then 'connector_disabled'
-        when v.status is null or v.status not in ('active', 'deprecated') then 'version_not_active'
-        when v.evidence_until <= clock_timestamp() then 'evidence_expired'
-        when k.status is distinct from 'active' then 'credential_revoked' end
-    into b from (select) one
-    left join waybill.bindings n on n.tenant_id = r.tenant_id
-      and n.capability_id = r.capability_id and n.instance_id = r.instance_id
-    left join waybill.instances i on i.tenant_id = r.tenant_id and i.instance_id = r.instance_id
-    left join waybill.connectors c on c.connector_id = r.connector_id
-    left join waybill.connector_versions v on v.connector_id = r.connector_id and v.version = r.version
-    left join waybill.credential_revisions k on k.tenant_id = r.tenant_id
-      and k.instance_id = r.instance_id and k.credential_revision = r.credential_revision;
-  if b.fault is not null then
-    return jsonb_build_object('kind', 'binding_unavailable', 'why', b.fault);
-  end if;
-  perform set_config('lock_timeout', '1000', true);
-  select * into x from waybill.replicas where replica_id = r.replica_id and version = r.version
-    and status in ('ready', 'draining') for update;
-  perform set_config('lock_timeout', v_usual, true);
-  if x.replica_id is not null
-     and waybill.has_room(x, (select circuit_probes from waybill.settings)) then
-    r.fence := waybill.fence_after(r.fence, (p_request->>'aboveFence')::bigint);
-    return waybill.reserved_json(r, waybill.open_reservation(r, x, b, p_request));
-  end if;
-  return jsonb_build_object('kind', 'replica_unavailable', 'why', 'pinned_unavailable', 'retryInMs', 1000);
-end
-$$;
-
--- As before, of versions that have the evidence that is required of them.
-create or replace function waybill.offered_profiles(p_capability text) returns text[]
-  language sql stable
-  return (select case when count(*) > 0 then coalesce(array_agg(distinct p.name collate "C")
-        filter (where p.name is not null), '{}') end
-    from waybill.version_capabilities o
-    join waybill.connectors c on c.connector_id = o.connector_id and c.enabled
-    join waybill.connector_versions v on v.connector_id = o.connector_id and v.version = o.version
-      and v.status = 'active' and v.evidence_until > clock_timestamp()
-    left join lateral unnest(v.profiles) as p (name) on true
-    where o.capability_id = p_capability);
 
 -- A statement is visible to whom its connector is; nobody changes or removes one.
 alter table waybill.evidence_statements enable row level security;
