@@ -50,3 +50,13 @@ export class Answers {
     return this.sent === 0 ? 0 : this.taken / this.sent;
   }
 }
+
+/** How many of a side's requests are taken a second while it runs; `run` answers how many ms it took. */
+export async function takenPerSecond(
+  answers: Answers,
+  run: () => Promise<number>,
+): Promise<number> {
+  const before = answers.taken;
+  const elapsedMs = await run();
+  return ((answers.taken - before) / elapsedMs) * 1000;
+}

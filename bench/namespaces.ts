@@ -1,17 +1,21 @@
 /** The Temporal namespace of a run. */
 import { randomBytes } from 'node:crypto';
-import type { Client } from '@temporalio/client';
+import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time';
 import { temporalClient, temporalSettings } from '../src/temporal/connections';
 import { registerSearchAttributes } from '../src/temporal/search-attributes';
 import { pollUntil } from '../src/workers/embedded/poll';
 import type { Closers } from '../src/workers/closers';
 
+type Status = 'Running' | 'Completed';
+
 export interface BenchNamespace {
   readonly client: Client;
   readonly namespace: string;
   /** Workflows of a task queue, by whether they run or have completed. */
-  count(taskQueue: string, status: 'Running' | 'Completed'): Promise<number>;
+  count(taskQueue: string, status: Status): Promise<number>;
+  /** Those of a task queue that have completed. */
+  completed(taskQueue: string): AsyncIterable<WorkflowExecutionInfo>;
 }
 
 const READY_PATIENCE_MS = 60_000;
@@ -47,9 +51,13 @@ export async function useNamespace(isGiven: boolean, closers: Closers): Promise<
   return {
     client,
     namespace,
-    count: (taskQueue, status) =>
-      count(`TaskQueue = '${taskQueue}' AND ExecutionStatus = '${status}'`),
+    count: (taskQueue, status) => count(queryOf(taskQueue, status)),
+    completed: (taskQueue) => client.workflow.list({ query: queryOf(taskQueue, 'Completed') }),
   };
+}
+
+function queryOf(taskQueue: string, status: Status): string {
+  return `TaskQueue = '${taskQueue}' AND ExecutionStatus = '${status}'`;
 }
 
 async function succeeds(work: () => Promise<unknown>): Promise<boolean> {

@@ -6,7 +6,7 @@
 import { Closers } from '../../src/workers/closers';
 import { startActionCourses, type ActionCourse, type ActionCourses } from '../action-courses';
 import type { Bench, Benchmark, Costs, Figure } from '../benchmark';
-import { Books } from '../ledger';
+import { Books, takenPerSecond } from '../ledger';
 import { percentile, playRounds } from '../rounds';
 import { SENDERS } from '../senders';
 import { BODY_BYTES } from '../webhooks';
@@ -60,10 +60,8 @@ async function measure(bench: Bench, courses: ActionCourses): Promise<Figure> {
   };
 }
 
-async function rate(course: ActionCourse): Promise<number> {
-  const before = course.answers.taken;
-  const elapsedMs = await course.run(ACTIONS);
-  return ((course.answers.taken - before) / elapsedMs) * 1000;
+function rate(course: ActionCourse): Promise<number> {
+  return takenPerSecond(course.answers, () => course.run(ACTIONS));
 }
 
 function costsOf({ rounds }: Bench, { cpu }: ActionCourse, latencyMs: Costs['latencyMs']): Costs {
@@ -87,12 +85,8 @@ async function workflowsInMs(
   { taskQueue }: ActionCourse,
 ): Promise<Costs['latencyMs']> {
   const tookMs: number[] = [];
-  const query = `TaskQueue = '${taskQueue}' AND ExecutionStatus = 'Completed'`;
-  for await (const {
-    workflowId,
-    startTime,
-    closeTime,
-  } of environment.temporal.client.workflow.list({ query })) {
+  for await (const workflow of environment.temporal.completed(taskQueue)) {
+    const { workflowId, startTime, closeTime } = workflow;
     if (workflowId.startsWith('1-') || closeTime === undefined) continue;
     tookMs.push(closeTime.getTime() - startTime.getTime());
   }

@@ -96,10 +96,9 @@ async function figure(
 }
 
 async function historyLengths(bench: Bench, side: Side): Promise<number[]> {
-  const { client } = bench.environment.temporal;
+  const { temporal } = bench.environment;
   const lengths: number[] = [];
-  const query = `TaskQueue = '${side.taskQueue}' AND ExecutionStatus = 'Completed'`;
-  for await (const { historyLength } of client.workflow.list({ query })) {
+  for await (const { historyLength } of temporal.completed(side.taskQueue)) {
     lengths.push(historyLength);
   }
   return lengths;

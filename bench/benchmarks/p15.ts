@@ -6,7 +6,7 @@
 import { Closers } from '../../src/workers/closers';
 import type { Bench, Benchmark, Figure } from '../benchmark';
 import { startCourses, type Course, type Courses } from '../courses';
-import { Books } from '../ledger';
+import { Books, takenPerSecond } from '../ledger';
 import { percentile, playRounds } from '../rounds';
 import { SENDERS } from '../senders';
 import { BODY_BYTES } from '../webhooks';
@@ -55,10 +55,8 @@ async function measure(bench: Bench, courses: Courses): Promise<Figure> {
   };
 }
 
-async function rate(course: Course): Promise<number> {
-  const before = course.answers.taken;
-  const elapsedMs = await course.run(DELIVERIES);
-  return ((course.answers.taken - before) / elapsedMs) * 1000;
+function rate(course: Course): Promise<number> {
+  return takenPerSecond(course.answers, () => course.run(DELIVERIES));
 }
 
 async function closeBooks(bench: Bench, { value, baseline }: Courses): Promise<Books> {

@@ -10,7 +10,7 @@ import { Closers } from '../../src/workers/closers';
 import type { Bench, Benchmark, Figure } from '../benchmark';
 import { deploy, INGRESS_SECRET, type Deployment } from '../deployment';
 import { startFloors, type RunningFloor } from '../floor';
-import { Answers, Books } from '../ledger';
+import { Answers, Books, takenPerSecond } from '../ledger';
 import { percentile, playRounds, type Contest, type Played } from '../rounds';
 import { SENDERS, Senders } from '../senders';
 import { BODY_BYTES, WebhookStream, type SignedWebhook } from '../webhooks';
@@ -122,10 +122,8 @@ function contest(course: Course, { value, baseline }: Lane): Contest {
   };
 }
 
-async function rate({ to, answers }: Sent, webhooks: readonly SignedWebhook[]): Promise<number> {
-  const before = answers.taken;
-  const elapsedMs = await to.send(webhooks, answers);
-  return ((answers.taken - before) / elapsedMs) * 1000;
+function rate({ to, answers }: Sent, webhooks: readonly SignedWebhook[]): Promise<number> {
+  return takenPerSecond(answers, () => to.send(webhooks, answers));
 }
 
 function remember(course: Course, webhooks: readonly SignedWebhook[]): void {

@@ -1,7 +1,7 @@
 /** `waybill demo-provider`: the controlled provider, the product that reference hosts act on. */
 import { InvalidArgumentError, type Command } from 'commander';
+import { namingPort } from '../workers/naming-port';
 import { runUntilAsked } from './support/long-running';
-import { namingPort } from './support/ports';
 
 interface ProviderSettings {
   readonly port: string;

@@ -3,12 +3,12 @@ import { Option, type Command } from 'commander';
 import { WaybillError } from '../domain/errors';
 import { didOfKey } from '../hosts/protocol/did-key';
 import { parseConfig, type Config } from '../schemas/config';
+import { namingPort } from '../workers/naming-port';
 import { makeKey } from './support/keys';
 import { hostSettings, type HostSettings } from './host/settings';
 import { hostLog } from './host/log';
 import { OPTIONS, namedOption } from './host/options';
 import { runUntilAsked } from './support/long-running';
-import { namingPort } from './support/ports';
 
 export function addHost(program: Command): void {
   const command = program

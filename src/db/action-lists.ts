@@ -3,15 +3,16 @@ import { z } from 'zod';
 import type { ActionRef } from '../domain/action-service';
 import type { TenantId } from '../domain/ids';
 import { ActionDetailRow, ActionRow, type ActionFilters } from '../schemas/api-actions';
+import { jsonOf } from '../schemas/json-bytes';
 import type { Database, Row, Statement } from './database';
-import { readAsTenant, utc } from './lists';
-import type { ActionPosition } from './route-lists';
-import { attemptCount, attemptHistory, goesOn, routeJson } from './route-lists';
+import type { ActionPlace } from './lists';
+import { goesOn, readAsTenant, utc } from './lists';
+import { attemptCount, attemptHistory, routeJson } from './route-lists';
 
 export interface ActionListRequest {
   readonly tenantId: TenantId;
   readonly filters: ActionFilters;
-  readonly after: ActionPosition | null;
+  readonly after: ActionPlace | null;
   readonly limit: number;
 }
 
@@ -108,17 +109,8 @@ const Stored = z.object({
 function withResult(found: Row): Row {
   const { result, resultContent } = Stored.parse(found);
   if (result === null) return found;
-  return { ...found, result: { ...result, result: jsonOf(resultContent) } };
-}
-
-/** Null where there is no artifact, or none that is JSON: its digest still says what it was. */
-function jsonOf(content: Uint8Array | null): unknown {
-  if (content === null) return null;
-  try {
-    return JSON.parse(Buffer.from(content).toString('utf8'));
-  } catch {
-    return null;
-  }
+  // Null where there is no artifact, or none that is JSON: its digest still says what it was.
+  return { ...found, result: { ...result, result: resultContent && jsonOf(resultContent) } };
 }
 
 function pageText(keys: string): string {

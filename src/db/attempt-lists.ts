@@ -2,13 +2,13 @@
 import type { TenantId } from '../domain/ids';
 import { OperatorAttempt, type AttemptState } from '../schemas/api-route-operations';
 import type { Database, Statement } from './database';
+import type { ActionPlace } from './lists';
 import { readAsTenant, utc } from './lists';
-import type { ActionPosition } from './route-lists';
 
 export interface AttemptListRequest {
   readonly tenantId: TenantId;
   readonly state: AttemptState;
-  readonly after: ActionPosition | null;
+  readonly after: ActionPlace | null;
   readonly limit: number;
 }
 

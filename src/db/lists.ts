@@ -14,6 +14,13 @@ export const listStatements = {
   },
 } as const satisfies Record<string, Statement>;
 
+/** The place in a list of actions from which a page goes on: the last row of the page before. */
+export interface ActionPlace {
+  /** When it began, in microseconds, exactly as the row showed it. */
+  readonly at: string;
+  readonly actionId: string;
+}
+
 /** Reads in one transaction of that tenant. */
 export async function readAsTenant<Result>(
   db: Database,
@@ -43,4 +50,18 @@ export function newest(
 /** SQL for an instant in UTC with all its microseconds, whatever the session's time zone. */
 export function utc(column: string): string {
   return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+}
+
+/**
+ * SQL that a list goes on where the page before ended. By value, so that the row itself may be gone by
+ * now; the instant alone first, which is what an index can be entered with under row-level security.
+ */
+export function goesOn(
+  columns: { readonly at: string; readonly id: string },
+  first: number,
+): string {
+  const { at, id } = columns;
+  return `${at} <= coalesce($${first}::timestamptz, 'infinity')
+    and ($${first}::timestamptz is null
+      or (${at}, ${id}) < ($${first}::timestamptz, $${first + 1}::text))`;
 }

@@ -6,6 +6,7 @@ import { FleetStatusRow } from '../schemas/replica-rows';
 import { onlyRow } from './database';
 import type { Database, Statement } from './database';
 import { readAsTenant, utc } from './lists';
+import { fleetFigures } from './replicas';
 
 export interface ReplicaListRequest {
   readonly tenantId: TenantId;
@@ -17,18 +18,7 @@ export interface ReplicaListRequest {
 export const replicaListStatements = {
   totals: {
     name: 'replica_list_totals',
-    text: `select jsonb_build_object(
-          'registered', count(*) filter (where status = 'registered'),
-          'ready', count(*) filter (where status = 'ready'),
-          'draining', count(*) filter (where status = 'draining'),
-          'drained', count(*) filter (where status = 'drained'),
-          'offline', count(*) filter (where status = 'offline')) as replicas,
-        (select count(*) from waybill.route_attempts t
-          where t.tenant_id = $1 and t.settled_at is null) as "openAttempts",
-        count(*) filter (where circuit_open_until is not null) as "circuitsNotClosed",
-        coalesce(sum(capacity) filter (where status = 'ready'), 0)::bigint as capacity,
-        coalesce(sum(active_assignments), 0)::bigint as "activeAssignments"
-      from waybill.replicas where tenant_id = $1`,
+    text: fleetFigures('tenant_id = $1'),
   },
   list: {
     name: 'replica_list',

@@ -66,17 +66,7 @@ export const replicaStatements = {
   },
   status: {
     name: 'replica_status',
-    text: `select jsonb_build_object(
-          'registered', count(*) filter (where status = 'registered'),
-          'ready', count(*) filter (where status = 'ready'),
-          'draining', count(*) filter (where status = 'draining'),
-          'drained', count(*) filter (where status = 'drained'),
-          'offline', count(*) filter (where status = 'offline')) as replicas,
-        (select count(*) from waybill.route_attempts where settled_at is null) as "openAttempts",
-        count(*) filter (where circuit_open_until is not null) as "circuitsNotClosed",
-        coalesce(sum(capacity) filter (where status = 'ready'), 0)::bigint as capacity,
-        coalesce(sum(active_assignments), 0)::bigint as "activeAssignments"
-      from waybill.replicas`,
+    text: fleetFigures('true'),
   },
 } as const satisfies Record<string, Statement>;
 
@@ -165,4 +155,23 @@ async function sweepRoutes(
   await db.query(replicaStatements.finishReleases, [limit]);
   if (failures.length > 0) throw failures[0];
   return { offline, settled };
+}
+
+/**
+ * SQL for the figures of a fleet.
+ * @param within the condition that replicas and attempts of it meet
+ */
+export function fleetFigures(within: string): string {
+  return `select jsonb_build_object(
+      'registered', count(*) filter (where status = 'registered'),
+      'ready', count(*) filter (where status = 'ready'),
+      'draining', count(*) filter (where status = 'draining'),
+      'drained', count(*) filter (where status = 'drained'),
+      'offline', count(*) filter (where status = 'offline')) as replicas,
+    (select count(*) from waybill.route_attempts where ${within} and settled_at is null)
+      as "openAttempts",
+    count(*) filter (where circuit_open_until is not null) as "circuitsNotClosed",
+    coalesce(sum(capacity) filter (where status = 'ready'), 0)::bigint as capacity,
+    coalesce(sum(active_assignments), 0)::bigint as "activeAssignments"
+    from waybill.replicas where ${within}`;
 }

@@ -3,19 +3,13 @@ import type { ActionRef } from '../domain/action-service';
 import type { TenantId } from '../domain/ids';
 import { RouteDetail, RouteSummary, type RouteFilters } from '../schemas/api-routes';
 import type { Database, Statement } from './database';
-import { newest, readAsTenant, utc } from './lists';
-
-/** The place in a list of actions from which a page goes on: the last row of the page before. */
-export interface ActionPosition {
-  /** When it began, in microseconds, exactly as the row showed it. */
-  readonly at: string;
-  readonly actionId: string;
-}
+import type { ActionPlace } from './lists';
+import { goesOn, newest, readAsTenant, utc } from './lists';
 
 export interface RouteListRequest {
   readonly tenantId: TenantId;
   readonly filters: RouteFilters;
-  readonly after: ActionPosition | null;
+  readonly after: ActionPlace | null;
   readonly limit: number;
 }
 
@@ -123,20 +117,6 @@ function retiredRoutes(of: string): string {
 export function attemptCount(of: string): string {
   return `(select count(*)::integer from waybill.route_attempts t
     where t.tenant_id = ${of}.tenant_id and t.action_id = ${of}.action_id)`;
-}
-
-/**
- * SQL that a list goes on where the page before ended. By value, so that the row itself may be gone by
- * now; the instant alone first, which is what an index can be entered with under row-level security.
- */
-export function goesOn(
-  columns: { readonly at: string; readonly id: string },
-  first: number,
-): string {
-  const { at, id } = columns;
-  return `${at} <= coalesce($${first}::timestamptz, 'infinity')
-    and ($${first}::timestamptz is null
-      or (${at}, ${id}) < ($${first}::timestamptz, $${first + 1}::text))`;
 }
 
 function summaryColumns(): string {

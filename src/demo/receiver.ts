@@ -7,6 +7,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { WaybillError } from '../domain/errors';
+import { jsonOf } from '../schemas/json-bytes';
 import {
   ANSWERS_PATH,
   RECORDS_PATH,
@@ -97,7 +98,7 @@ class Receiver {
   }
 
   #setAnswer(body: Buffer, response: ServerResponse): void {
-    const parsed = ReceiverAnswer.safeParse(parseJson(body));
+    const parsed = ReceiverAnswer.safeParse(jsonOf(body));
     if (!parsed.success) {
       answerJson(response, 400, { error: 'write {"path": "/…", "status": 200–599 or null}' });
       return;
@@ -152,12 +153,4 @@ function answerJson(response: ServerResponse, status: number, content: object): 
 
 function numberOf(text: string): number | null {
   return /^\d+$/.test(text) ? Number(text) : null;
-}
-
-function parseJson(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return null;
-  }
 }

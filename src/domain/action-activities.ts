@@ -4,7 +4,7 @@
  * target a value of the payload), a host's word on its progress, and the names and reasons that people
  * give. Requests, results and secrets never pass here.
  */
-import type { ActionRef } from './action-service';
+import type { ActionRef, CANCEL_DECISIONS } from './action-service';
 import type { ActionState } from './action-states';
 import type { DeliveryId } from './ids';
 
@@ -130,14 +130,9 @@ export interface CancelRequest extends ActionRef {
   readonly reason: string;
 }
 
-/**
- * `cancelled`: nothing was sent and nothing will be. `requested`: its host is told to stop. `already`:
- * asked for before. `needs_operator`: a person decides about it, and sees the wish. `too_late`: it has
- * another result.
- */
 export type CancelDecision =
   | {
-      readonly kind: 'cancelled' | 'requested' | 'already' | 'needs_operator' | 'too_late';
+      readonly kind: (typeof CANCEL_DECISIONS)[number];
       readonly state: ActionState;
     }
   | { readonly kind: 'unknown_action' };

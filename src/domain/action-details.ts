@@ -55,20 +55,3 @@ export function operatorDetails(needed: OperatorNeeded, actionId: string): strin
     'be), or `retry` (it is certain that it is not: it is sent again).'
   );
 }
-
-export function troubleDetails(
-  trouble: { readonly code: string; readonly message: string },
-  forMs: number,
-): string {
-  const what =
-    trouble.code === 'storage_unavailable'
-      ? '**Postgres does not answer**, so nothing can be decided.'
-      : `**A step could not be made**: ${trouble.message} (\`${trouble.code}\`).`;
-  return `${what} Looks again in ${forMs} ms. See the workers' log and their readiness.`;
-}
-
-/** What is shown after a signal that was refused, above what was shown before. */
-export function refusedSignalDetails(refusal: string, before: string): string {
-  const rest = before.replace(/^\*\*The signal was refused\*\*[^\n]*\n\n/, '');
-  return `**The signal was refused**: ${refusal}.\n\n${rest}`;
-}

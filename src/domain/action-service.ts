@@ -18,6 +18,19 @@ export interface ActionOrder extends ActionRef {
   readonly ifCatalogRevision?: number | null;
 }
 
+/**
+ * `cancelled`: nothing had begun, it is over; `requested`: its host is asked to stop; `needs_operator`:
+ * a person decides about it, and sees the wish; `too_late`: it is closed otherwise; `already`: it was
+ * cancelled, or is being cancelled, before.
+ */
+export const CANCEL_DECISIONS = [
+  'cancelled',
+  'requested',
+  'needs_operator',
+  'too_late',
+  'already',
+] as const;
+
 export interface ActionService {
   /**
    * Starts the action, or meets the one of that id. `conflict`: the id belongs to another capability or
@@ -31,15 +44,10 @@ export interface ActionService {
   }>;
   /** Waits until the action is closed, at most so long; answers whether it is. */
   closed(ref: ActionRef, waitMs: number, signal: AbortSignal): Promise<boolean>;
-  /**
-   * `cancelled`: nothing had begun, it is over; `requested`: its host is asked to stop; `needs_operator`:
-   * a person decides about it already; `too_late`: it is closed otherwise; `already`: it was cancelled, or is being cancelled, before.
-   */
   cancel(
     ref: ActionRef,
     who: { readonly cancelledBy: string; readonly reason: string },
   ): Promise<{
-    readonly kind:
-      'cancelled' | 'requested' | 'needs_operator' | 'too_late' | 'already' | 'unknown_action';
+    readonly kind: (typeof CANCEL_DECISIONS)[number] | 'unknown_action';
   }>;
 }

@@ -51,17 +51,6 @@ export function failedDetails(
   );
 }
 
-export function troubleDetails(
-  trouble: { readonly code: string; readonly message: string },
-  retryInMs: number,
-): string {
-  const what =
-    trouble.code === 'storage_unavailable'
-      ? '**Postgres does not answer**, so nothing can be attempted.'
-      : `**The attempt could not be made**: ${trouble.message} (\`${trouble.code}\`).`;
-  return `${what} Looks again in ${retryInMs} ms. See the workers' log and their readiness.`;
-}
-
 export function inFlightDetails(answer: Answer<'in_flight'>): string {
   return (
     `**Waits for attempt ${answer.attempt}** of an earlier run, which may still be under way; ` +
@@ -80,10 +69,4 @@ export function followingDetails(answer: Answer<'following'>, tenantId: TenantId
     `**Waits for its action** \`${actionId}\`, which is \`${state}\`: ${why}. ` +
     `${remedy}; see the workflow \`${page}\`.`
   );
-}
-
-/** What is shown after a replay signal that was refused, above what was shown before. */
-export function refusedReplayDetails(refusal: string, before: string): string {
-  const rest = before.replace(/^\*\*The replay was refused\*\*[^\n]*\n\n/, '');
-  return `**The replay was refused**: ${refusal}.\n\n${rest}`;
 }

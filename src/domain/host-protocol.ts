@@ -2,6 +2,7 @@
  * What Waybill and a connector host say to each other (docs/host-protocol). A request carries a route
  * token, an answer is signed by the host; both are compact JWS (EdDSA).
  */
+import type { RecoveryKind, SideEffect } from './capabilities';
 import type { Topology } from './routes';
 
 /** What a token permits: nothing else may be done with it. */
@@ -137,8 +138,8 @@ export interface HostAnswerClaims {
 export interface ManifestCapability {
   readonly capabilityId: string;
   readonly interfaceName: string;
-  readonly sideEffect: 'read' | 'sandbox' | 'shared-write' | 'external';
-  readonly recovery: 'provider_key' | 'lookup' | 'none';
+  readonly sideEffect: SideEffect;
+  readonly recovery: RecoveryKind;
   readonly requestSchema: unknown;
   readonly resultSchema: unknown;
   /** How long an answer may take; the host says `running` before. */

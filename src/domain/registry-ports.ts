@@ -4,6 +4,7 @@
  */
 import type { ActionState } from './action-states';
 import type { ActionRef } from './action-service';
+import type { RecoveryKind, SideEffect } from './capabilities';
 import type { TenantId } from './ids';
 import type { BeginRepin, ConcludeRepin, RepinWish } from './repin';
 import type {
@@ -21,9 +22,8 @@ import type {
 export interface CapabilityContract {
   readonly capabilityId: string;
   readonly interfaceName: string;
-  readonly sideEffect: 'read' | 'sandbox' | 'shared-write' | 'external';
-  /** How an unknown outcome can be cleared up. */
-  readonly recovery: 'provider_key' | 'lookup' | 'none';
+  readonly sideEffect: SideEffect;
+  readonly recovery: RecoveryKind;
   readonly requestSchema: unknown;
   readonly resultSchema: unknown;
   /** SHA-256 (hex) of the canonical JSON of all of the above. */
@@ -205,7 +205,8 @@ export interface ReplicaIdentity {
   readonly storeEpoch: string | null;
 }
 
-export type ReplicaStatus = 'registered' | 'ready' | 'draining' | 'drained' | 'offline';
+export const REPLICA_STATUSES = ['registered', 'ready', 'draining', 'drained', 'offline'] as const;
+export type ReplicaStatus = (typeof REPLICA_STATUSES)[number];
 
 /** Changes replica leases; catalog state is published by `apply`. */
 export interface RegistryAdministrator {

@@ -11,6 +11,9 @@ export interface Topology {
   readonly capacityClass: string;
 }
 
+/** How its host is reached; in the clear on this machine alone. */
+export const TRANSPORTS = ['https', 'http-loopback'] as const;
+
 /** Where an action goes, decided once; a retry, a cancel and a reconciliation read the same one. */
 export interface RouteAssignment {
   readonly tenantId: TenantId;
@@ -28,7 +31,7 @@ export interface RouteAssignment {
   /** `did:key` of the host's Ed25519 key. */
   readonly peerDid: string;
   readonly trustDomain: string;
-  readonly transportProfile: 'https' | 'http-loopback';
+  readonly transportProfile: (typeof TRANSPORTS)[number];
   readonly topology: Topology;
   readonly catalogRevision: number;
   readonly bindingPolicyRevision: number;

@@ -10,6 +10,7 @@ import type {
 } from '../domain/host-protocol';
 import { MAX_RETRY_AFTER_MS, type RouteAssignment } from '../domain/routes';
 import { HostHealth, HostManifestSchema, HostReadiness } from '../schemas/host-messages';
+import { jsonOf } from '../schemas/json-bytes';
 import type { SigningKey } from '../signing/keys';
 import { exchange, hostAgent, type Exchanged } from './client/exchange';
 import type { HostResult } from './client/results';
@@ -271,12 +272,4 @@ function readPage<Value>(
   const value = read(jsonOf(received.body), received.body);
   if (value !== null) return { kind: 'read', value };
   return { kind: 'unreadable', detail: `the host answered ${received.status}` };
-}
-
-function jsonOf(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8')) as unknown;
-  } catch {
-    return null;
-  }
 }

@@ -4,6 +4,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
 import type { ActionRef } from '../domain/action-service';
 import { WaybillError } from '../domain/errors';
+import { REQUEST_LIMIT_BYTES } from '../hosts/protocol/limits';
 import {
   Action,
   ActionParams,
@@ -19,8 +20,8 @@ import { answer, EVERY_CALL, needs, problems } from './openapi';
 
 const SCOPE = 'factory.actions.run';
 
-/** A request of 1 MiB, and room for what stands around it. */
-const START_LIMIT_BYTES = 1_048_576 + 8_192;
+/** A request, and room for what stands around it. */
+const START_LIMIT_BYTES = REQUEST_LIMIT_BYTES + 8_192;
 
 const ENDED = 'It is closed: completed, failed or cancelled, as `state` says.';
 const LIVE = 'It is under way; ask for it again, or send the same call with `waitMs`.';

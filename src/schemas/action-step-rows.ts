@@ -1,6 +1,8 @@
 /** What the database answers to the steps of an action, parsed once at the edge of `src/db`. */
 import { z } from 'zod';
+import { CANCEL_DECISIONS } from '../domain/action-service';
 import { ACTION_STATES } from '../domain/action-states';
+import { RECOVERIES, SIDE_EFFECTS } from '../domain/capabilities';
 import { deliveryId } from '../domain/ids';
 import { SETTLEMENTS } from '../domain/routes';
 import { ActionResultRow, RouteRow } from './route-rows';
@@ -88,8 +90,8 @@ export const BeginFencingAnswer = z.discriminatedUnion('kind', [
     sentAgoMs: z.int(),
     actionDeadlineInMs: z.int(),
     timeoutMs: z.int(),
-    recovery: z.enum(['provider_key', 'lookup', 'none']),
-    sideEffect: z.enum(['read', 'sandbox', 'shared-write', 'external']),
+    recovery: z.enum(RECOVERIES),
+    sideEffect: z.enum(SIDE_EFFECTS),
   }),
   z.object({ kind: z.enum(['closed', 'clear', 'not_fencing']), action: ActionPosition }),
 ]);
@@ -104,7 +106,7 @@ export type ConcludeFencingAnswer = z.infer<typeof ConcludeFencingAnswer>;
 
 export const RequestCancelAnswer = z.discriminatedUnion('kind', [
   z.object({
-    kind: z.enum(['cancelled', 'requested', 'already', 'needs_operator', 'too_late']),
+    kind: z.enum(CANCEL_DECISIONS),
     action: ActionPosition,
   }),
   z.object({ kind: z.literal('unknown_action') }),

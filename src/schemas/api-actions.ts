@@ -1,5 +1,6 @@
 /** Actions as the API takes and shows them. The reads of `src/db` answer rows in these shapes. */
 import { z } from 'zod';
+import { CANCEL_DECISIONS } from '../domain/action-service';
 import { ACTION_STATES } from '../domain/action-states';
 import { MAX_REASON } from '../domain/plain-text';
 import { Answered, Flag, Instant, pageFields, paging, PLAIN_TEXT, reasonText } from './api-common';
@@ -153,7 +154,7 @@ export type ActionPage = z.infer<typeof ActionPage>;
 export const CancelAnswer = z
   .object({
     decision: z
-      .enum(['cancelled', 'requested', 'needs_operator', 'too_late', 'already'])
+      .enum(CANCEL_DECISIONS)
       .describe(
         'cancelled: nothing had begun; requested: its host is asked to stop; ' +
           'needs_operator: a person decides about it; too_late: it had ended; ' +

@@ -1,7 +1,7 @@
 /** The catalog as the API shows it. */
 import { z } from 'zod';
+import { RECOVERIES, SIDE_EFFECTS } from '../domain/capabilities';
 import { Flag, pageFields, paging, PLAIN_TEXT } from './api-common';
-import { RECOVERIES, SIDE_EFFECTS } from './fleet/action-documents';
 import { Name } from './names';
 
 export const CapabilityParams = z.strictObject({ capabilityId: Name });

@@ -1,7 +1,7 @@
 /** Plans as the API takes and answers them. */
 import { z } from 'zod';
+import { SIDE_EFFECTS } from '../domain/capabilities';
 import { PLAIN_TEXT } from './api-common';
-import { SIDE_EFFECTS } from './fleet/action-documents';
 import { isShallow, MAX_NESTING } from './nesting';
 
 export const MAX_PLAN_STEPS = 100;

@@ -4,6 +4,7 @@ import { SETTLEMENTS } from '../domain/routes';
 import { Answered, Flag, pageFields, paging } from './api-common';
 import { ActionId } from './host-messages';
 import { Name } from './names';
+import { RouteRow } from './route-rows';
 
 export const RouteFilters = z.strictObject({
   instanceId: Name.optional(),
@@ -17,26 +18,8 @@ export const ListRoutesQuery = RouteFilters.extend(paging);
 export const RouteParams = z.strictObject({ actionId: ActionId.describe('The action id.') });
 
 /** The immutable assignment of one action to one host. */
-export const Route = z
-  .object({
-    actionId: z.string(),
-    capabilityId: z.string(),
-    connectorId: z.string(),
-    instanceId: z.string(),
-    version: z.string(),
-    manifestDigest: z.string(),
-    replicaId: z.string(),
-    endpoint: z.string(),
-    peerPrincipalId: z.string(),
-    peerPrincipalKind: z.string(),
-    peerDid: z.string(),
-    trustDomain: z.string(),
-    transportProfile: z.enum(['https', 'http-loopback']),
-    topology: z.object({ region: z.string(), zone: z.string(), capacityClass: z.string() }),
-    catalogRevision: z.int(),
-    bindingPolicyRevision: z.int(),
-    credentialRevision: z.string(),
-    quotaPolicyId: z.string().nullable(),
+export const Route = RouteRow.omit({ tenantId: true })
+  .extend({
     assignedAt: Answered,
     fence: z.int().describe('The highest that was given out for the action.'),
     generation: z.int().describe('1, and one more each time that an operator moved the action.'),

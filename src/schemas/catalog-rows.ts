@@ -3,11 +3,12 @@
  * configurations stay plain JSON here: they are compared and stored, and parsed where they are used.
  */
 import { z } from 'zod';
+import { RECOVERIES, SIDE_EFFECTS } from '../domain/capabilities';
+import { TRANSPORTS } from '../domain/routes';
 import { EVIDENCE_KINDS, EvidenceKey, REQUIRABLE_KINDS, VERDICTS } from './evidence-statements';
-import { RECOVERIES, SIDE_EFFECTS, SPILLS } from './fleet/action-documents';
+import { SPILLS } from './fleet/action-documents';
 import { CREDENTIAL_STATUSES } from './fleet/credentials';
 import { CONNECTOR_STATUSES, INSTANCE_STATUSES, SUBSCRIPTION_STATES } from './fleet/documents';
-import { TRANSPORTS } from './fleet/replica-documents';
 
 const Json = z.json();
 

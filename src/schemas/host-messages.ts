@@ -1,5 +1,6 @@
 /** Everything that Waybill and a host read from each other: docs/host-protocol has it in words. */
 import { z } from 'zod';
+import { RECOVERIES, SIDE_EFFECTS } from '../domain/capabilities';
 import {
   HOST_REFUSALS,
   LIFECYCLE_OPERATIONS,
@@ -10,6 +11,7 @@ import {
   type RouteToken,
 } from '../domain/host-protocol';
 import { storableText } from '../domain/plain-text';
+import { REPLICA_STATUSES } from '../domain/registry-ports';
 
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const Count = z.int().nonnegative();
@@ -103,8 +105,8 @@ export const HostManifestSchema: z.ZodType<HostManifest> = z.object({
       z.object({
         capabilityId: Text,
         interfaceName: Text,
-        sideEffect: z.enum(['read', 'sandbox', 'shared-write', 'external']),
-        recovery: z.enum(['provider_key', 'lookup', 'none']),
+        sideEffect: z.enum(SIDE_EFFECTS),
+        recovery: z.enum(RECOVERIES),
         requestSchema: z.json(),
         resultSchema: z.json(),
         timeoutMs: z.int().positive().max(600_000),
@@ -148,7 +150,7 @@ export const LifecycleAccepted = z
     kind: z.literal('accepted'),
     sequence: z.int().positive(),
     incarnation: Count,
-    status: z.enum(['registered', 'ready', 'draining', 'drained', 'offline']),
+    status: z.enum(REPLICA_STATUSES),
     leaseMs: Count.describe('0 once it is offline.'),
     trust: TokenTrust.optional().describe(
       'With `register` and `heartbeat`: a new key gets here before it is used.',

@@ -1,6 +1,8 @@
 /** What the database answers about the fleet, parsed once at the edge of `src/db`. */
 import { z } from 'zod';
+import { RECOVERIES, SIDE_EFFECTS } from '../domain/capabilities';
 import { tenantId } from '../domain/ids';
+import { REPLICA_STATUSES } from '../domain/registry-ports';
 import type {
   CapabilityContract,
   FleetStatus,
@@ -8,7 +10,7 @@ import type {
   ReplicaIdentity,
 } from '../domain/registry-ports';
 
-const Status = z.enum(['registered', 'ready', 'draining', 'drained', 'offline']);
+const Status = z.enum(REPLICA_STATUSES);
 
 export const ReplicaIdentityRow = z.object({
   replicaId: z.string(),
@@ -65,8 +67,8 @@ export type OverdueAttempt = z.infer<typeof OverdueAttempt>;
 export const CapabilityRow = z.object({
   capabilityId: z.string(),
   interfaceName: z.string(),
-  sideEffect: z.enum(['read', 'sandbox', 'shared-write', 'external']),
-  recovery: z.enum(['provider_key', 'lookup', 'none']),
+  sideEffect: z.enum(SIDE_EFFECTS),
+  recovery: z.enum(RECOVERIES),
   requestSchema: z.json(),
   resultSchema: z.json(),
   contractDigest: z.string(),

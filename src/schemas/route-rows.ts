@@ -10,7 +10,7 @@ import type {
   RouteAssignment,
   SettleAnswer,
 } from '../domain/routes';
-import { SETTLEMENTS } from '../domain/routes';
+import { SETTLEMENTS, TRANSPORTS } from '../domain/routes';
 
 export const ActionResultRow = z.object({
   outcome: z.enum(['succeeded', 'failed', 'cancelled']),
@@ -32,7 +32,7 @@ export const RouteRow = z.object({
   peerPrincipalKind: z.string(),
   peerDid: z.string(),
   trustDomain: z.string(),
-  transportProfile: z.enum(['https', 'http-loopback']),
+  transportProfile: z.enum(TRANSPORTS),
   topology: z.object({ region: z.string(), zone: z.string(), capacityClass: z.string() }),
   catalogRevision: z.int(),
   bindingPolicyRevision: z.int(),

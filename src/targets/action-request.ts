@@ -1,4 +1,5 @@
 /** What a delivery asks of an action: its request and its affinity, taken from the payload. */
+import { pointerSteps } from '../domain/json-pointer';
 import type { ActionTarget } from '../schemas/targets';
 import { FromPayload } from '../schemas/targets';
 
@@ -66,10 +67,8 @@ function filled(template: unknown, payload: unknown): unknown {
 /** The value at a JSON pointer; undefined, which JSON does not know, where there is none. */
 function valueAt(payload: unknown, pointer: string): unknown {
   let value = payload;
-  for (const step of pointer.split('/').slice(1)) {
+  for (const key of pointerSteps(pointer)) {
     if (typeof value !== 'object' || value === null) return undefined;
-    // RFC 6901: ~1 is a slash, ~0 a tilde, in this order.
-    const key = step.replaceAll('~1', '/').replaceAll('~0', '~');
     if (Array.isArray(value) && !/^(0|[1-9]\d*)$/.test(key)) return undefined;
     if (!Object.hasOwn(value, key)) return undefined;
     value = (value as Record<string, unknown>)[key];

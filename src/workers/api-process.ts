@@ -9,6 +9,7 @@ import type { Database } from '../db/database';
 import { checkDatabase } from '../db/migrations';
 import { WaybillError } from '../domain/errors';
 import { deliveryId } from '../domain/ids';
+import { isLoopback } from '../domain/loopback';
 import type { HttpDeps, Readiness, ServerDeps } from '../http/deps';
 import { metricsRoute } from '../http/metrics';
 import { createServer } from '../http/server';
@@ -27,6 +28,7 @@ import { temporalClient, temporalSettings } from '../temporal/connections';
 import { Closers } from './closers';
 import { openDatabase } from './databases';
 import { DeliveryStarts } from './delivery-starts';
+import { namingPort } from './naming-port';
 import { startPrivateServer } from './private-server';
 import { ingressCounting } from './ingress-counting';
 import { repinning } from './repinning';
@@ -99,7 +101,9 @@ async function start(wanted: Wanted, closers: Closers): Promise<string> {
   const metrics = await serveMetrics(config, log, telemetry);
   closers.add(() => metrics?.close());
   closers.add(() => server.close());
-  return await listen(server, config);
+  const { host, port } = config.http;
+  const wish = { host, port, setting: 'WAYBILL_PORT' };
+  return await namingPort(wish, () => server.listen({ host, port }));
 }
 
 /** One for each role that something served here needs, and no other. */
@@ -242,24 +246,4 @@ async function tokenVerifier(config: Config): Promise<TokenVerifier> {
   }
   const key = await importSigningKey(await developmentKeyText(config));
   return developmentTokens(key.publicJwk);
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
-}
-
-async function listen(server: ReturnType<typeof createServer>, config: Config): Promise<string> {
-  const { host, port } = config.http;
-  try {
-    return await server.listen({ host, port });
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
-      throw new WaybillError(
-        'port_in_use',
-        `port ${port} on ${host} is taken; set WAYBILL_PORT to a free one`,
-        { field: 'WAYBILL_PORT', cause: error },
-      );
-    }
-    throw error;
-  }
 }

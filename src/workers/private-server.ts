@@ -6,9 +6,9 @@ import type { FastifyInstance } from 'fastify';
 import { fastify } from 'fastify';
 import type { Logger } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
-import { WaybillError } from '../domain/errors';
 import { problemHandler } from '../http/problems';
 import { answerUnknownRoutes } from '../http/unknown-routes';
+import { namingPort } from './naming-port';
 
 export interface PrivateServerOptions {
   readonly host: string;
@@ -28,15 +28,6 @@ export async function startPrivateServer(
   app.setErrorHandler(problemHandler(options.log));
   answerUnknownRoutes(app);
   options.routes(app);
-  try {
-    await app.listen({ host, port });
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;
-    throw new WaybillError(
-      'port_in_use',
-      `port ${port} on ${host} is taken; set ${setting} to a free one`,
-      { field: setting, cause: error },
-    );
-  }
+  await namingPort({ host, port, setting }, () => app.listen({ host, port }));
   return { close: () => app.close() };
 }

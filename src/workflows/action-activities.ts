@@ -16,13 +16,8 @@ import type {
   DispatchRequest,
   Dispatched,
 } from '../domain/action-activities';
-
-/** An activity that could not do its work (Postgres away, a defect); trying later may help. */
-export interface Trouble {
-  readonly kind: 'trouble';
-  readonly code: string;
-  readonly message: string;
-}
+import type { Trouble } from './trouble';
+import { troubleOf } from './trouble';
 
 /** `never_taken`: no worker picked it up in time. `lost`: whatever it did, nobody heard of it. */
 export type Ended<Answer> = Answer | Trouble | { readonly kind: 'never_taken' | 'lost' };
@@ -86,10 +81,6 @@ async function ended<Answer>(call: () => Promise<Answer>): Promise<Ended<Answer>
     }
     return cause instanceof ApplicationFailure ? troubleOf(cause) : { kind: 'lost' };
   }
-}
-
-function troubleOf({ type, message }: ApplicationFailure): Trouble {
-  return { kind: 'trouble', code: type ?? 'internal', message };
 }
 
 /** A local step; one that cannot be made is trouble, not the workflow's end. */

@@ -20,10 +20,8 @@ import type {
 import {
   againDetails,
   operatorDetails,
-  refusedSignalDetails,
   resendDetails,
   runningDetails,
-  troubleDetails,
   waitDetails,
 } from '../domain/action-details';
 import { checkCancelSignal, readResolution } from '../domain/action-requests';
@@ -31,16 +29,17 @@ import type { ActionState } from '../domain/action-states';
 import { NUDGE_SIGNAL } from '../domain/delivery-activities';
 import type { DeliveryId } from '../domain/ids';
 import { backoffMs } from '../domain/retry';
+import { refusedDetails } from '../domain/waiting-details';
 import { deliveryWorkflowId } from '../domain/workflow-ids';
-import type { Ended, Trouble } from './action-activities';
+import type { Ended } from './action-activities';
 import { localActivities, tryAsk, tryDispatch, tryLocal } from './action-activities';
+import { Waiting } from './waiting';
 import { WaitingMark } from './waiting-mark';
 
 export interface ActionResult {
   readonly state: ActionState | 'unknown';
 }
 
-const TROUBLES_BEFORE_MARK = 3;
 /** A shorter wait is over before anybody could look. */
 const SHORT_WAIT_MS = 1_000;
 
@@ -51,7 +50,7 @@ export class ActionActor {
   readonly #ref: Pick<ActionWorkflowInput, 'tenantId' | 'actionId'>;
   readonly #local = localActivities();
   readonly #mark = new WaitingMark('requested');
-  #nudged = false;
+  readonly #waiting = new Waiting('action', this.#mark);
   /** The ordinal of the next attempt, as far as this run knows. */
   #attemptNo = 1;
   #highestFence: number | null = null;
@@ -67,7 +66,7 @@ export class ActionActor {
   }
 
   nudge(): void {
-    this.#nudged = true;
+    this.#waiting.nudge();
   }
 
   /** Why the update `resolve` cannot be taken now; null: it can. */
@@ -80,7 +79,7 @@ export class ActionActor {
     const request = checkCancelSignal(given);
     if (!request.ok) {
       log.warn('the cancel was refused', { refusal: request.problem });
-      setCurrentDetails(refusedSignalDetails(request.problem, getCurrentDetails()));
+      setCurrentDetails(refusedDetails('signal', request.problem, getCurrentDetails()));
       return;
     }
     const { cancelledBy, reason } = request;
@@ -89,7 +88,7 @@ export class ActionActor {
     );
     if (decided.kind === 'trouble') {
       const refusal = 'it could not be decided; send the signal again';
-      setCurrentDetails(refusedSignalDetails(refusal, getCurrentDetails()));
+      setCurrentDetails(refusedDetails('signal', refusal, getCurrentDetails()));
       return;
     }
     this.nudge();
@@ -135,7 +134,7 @@ export class ActionActor {
         return null;
       case 'wait':
         this.#show(next.state, waitDetails(next), next.forMs);
-        return await this.#pause(next.forMs);
+        return await this.#waiting.pause(next.forMs);
       case 'operator':
         return await this.#standBy(next);
       case 'closed':
@@ -143,7 +142,7 @@ export class ActionActor {
       case 'unknown_action':
         return { state: 'unknown' };
       case 'trouble':
-        return await this.#recover(next);
+        return await this.#waiting.recover(next, this.#troubles);
     }
   }
 
@@ -160,22 +159,22 @@ export class ActionActor {
       if (answer.kind !== 'running') return await this.#sent(answer, next.fence);
       const ms = backoffMs(round + 1, 250, 5_000);
       this.#mark.enter('dispatching', runningDetails(answer.progress));
-      await condition(() => this.#nudged, ms);
+      await condition(() => this.#waiting.nudged, ms);
     }
   }
 
   /** While the host works: a cancel goes to it beside the dispatch, whose answer stays the best one. */
   async #cancelMeanwhile(sending: { readonly ended: boolean }): Promise<void> {
     for (;;) {
-      await condition(() => sending.ended || this.#nudged);
+      await condition(() => sending.ended || this.#waiting.nudged);
       if (sending.ended) return;
-      this.#nudged = false;
+      this.#waiting.takeNudge();
       const asked = await tryAsk(this.#input, this.#askRequest());
       if (asked.kind === 'again') {
         this.#show(asked.state, againDetails(asked), asked.inMs);
-        await condition(() => sending.ended || this.#nudged, asked.inMs);
+        await condition(() => sending.ended || this.#waiting.nudged, asked.inMs);
         this.#rounds += 1;
-        this.#nudged = true;
+        this.nudge();
       }
     }
   }
@@ -188,7 +187,7 @@ export class ActionActor {
         this.#highestFence = sent.highestFence ?? this.#highestFence;
         if (sent.retryInMs === 0) return null;
         this.#show('requested', resendDetails(sent), sent.retryInMs);
-        return await this.#pause(sent.retryInMs);
+        return await this.#waiting.pause(sent.retryInMs);
       }
       case 'unknown':
       case 'look':
@@ -214,7 +213,7 @@ export class ActionActor {
       );
       if (settled.kind === 'settled') return;
       this.#troubles += 1;
-      await this.#recover(settled);
+      await this.#waiting.recover(settled, this.#troubles);
     }
   }
 
@@ -239,41 +238,26 @@ export class ActionActor {
         this.#highestFence = asked.highestFence ?? this.#highestFence;
         this.#adopt = asked.adopt;
         this.#show(asked.state, againDetails(asked), asked.inMs);
-        return await this.#pause(asked.inMs);
+        return await this.#waiting.pause(asked.inMs);
       case 'never_taken':
       case 'lost':
         // A question may be asked again: it fences, and changes nothing else.
-        return await this.#pause(backoffMs(this.#rounds, 100, 30_000));
+        return await this.#waiting.pause(backoffMs(this.#rounds, 100, 30_000));
       case 'trouble':
         this.#troubles = this.#rounds;
-        return await this.#recover(asked);
+        return await this.#waiting.recover(asked, this.#troubles);
     }
   }
 
   async #standBy(needed: OperatorNeeded): Promise<null> {
     this.#mark.connector = needed.connectorId;
     this.#mark.enter('needs_operator', operatorDetails(needed, this.#input.actionId));
-    return await this.#pause(this.#input.heldPollMs);
-  }
-
-  async #recover(trouble: Trouble): Promise<null> {
-    const ms = backoffMs(this.#troubles, 1_000, 60_000);
-    const details = troubleDetails(trouble, ms);
-    // A short trouble passes before anybody could look; a longer one is for people to find.
-    if (this.#troubles > TROUBLES_BEFORE_MARK) this.#mark.stay(details);
-    else setCurrentDetails(details);
-    return await this.#pause(ms);
+    return await this.#waiting.pause(this.#input.heldPollMs);
   }
 
   #show(state: ActionState, details: string, ms: number): void {
     if (ms < SHORT_WAIT_MS) setCurrentDetails(details);
     else this.#mark.enter(state, details);
-  }
-
-  async #pause(ms: number): Promise<null> {
-    await condition(() => this.#nudged, Math.max(1, ms));
-    this.#nudged = false;
-    return null;
   }
 
   async #end({ state, deliveryId }: Closed): Promise<ActionResult> {

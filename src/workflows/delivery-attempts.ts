@@ -12,15 +12,14 @@ import type {
   DeliveryActivities,
   DeliveryWorkflowInput,
 } from '../domain/delivery-activities';
+import type { Trouble } from './trouble';
+import { troubleOf } from './trouble';
 
 /**
  * `lost`: the activity ended without an answer (time-out, silent worker): its attempt's outcome is
- * unknown. `trouble`: it could not do its work (Postgres away, a defect); trying later may help.
+ * unknown.
  */
-export type Tried =
-  | AttemptAnswer
-  | { readonly kind: 'lost' }
-  | { readonly kind: 'trouble'; readonly code: string; readonly message: string };
+export type Tried = AttemptAnswer | Trouble | { readonly kind: 'lost' };
 
 export function deliveryActivities(input: DeliveryWorkflowInput): DeliveryActivities {
   const { attemptDelivery } = proxyActivities<Pick<DeliveryActivities, 'attemptDelivery'>>({
@@ -48,7 +47,6 @@ export async function tryAttempt(
     return await attemptDelivery(request);
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-    if (!(error.cause instanceof ApplicationFailure)) return { kind: 'lost' };
-    return { kind: 'trouble', code: error.cause.type ?? 'internal', message: error.cause.message };
+    return error.cause instanceof ApplicationFailure ? troubleOf(error.cause) : { kind: 'lost' };
   }
 }

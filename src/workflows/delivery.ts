@@ -22,22 +22,19 @@ import {
   followingDetails,
   heldDetails,
   inFlightDetails,
-  refusedReplayDetails,
   retryDetails,
-  troubleDetails,
 } from '../domain/delivery-details';
 import type { DeliveryState } from '../domain/delivery-states';
 import type { ReplayWish } from '../domain/replay-requests';
 import { checkReplaySignal } from '../domain/replay-requests';
-import { backoffMs } from '../domain/retry';
+import { refusedDetails } from '../domain/waiting-details';
 import type { Tried } from './delivery-attempts';
 import { deliveryActivities, tryAttempt } from './delivery-attempts';
+import { Waiting } from './waiting';
 import { WaitingMark } from './waiting-mark';
 
 const replaySignal = defineSignal<[unknown?]>(REPLAY_SIGNAL);
 const nudgeSignal = defineSignal(NUDGE_SIGNAL);
-
-const TROUBLES_BEFORE_MARK = 3;
 
 export interface DeliveryResult {
   readonly state: DeliveryState | 'unknown';
@@ -67,7 +64,7 @@ class DeliveryActor {
   readonly #ref: Pick<DeliveryWorkflowInput, 'tenantId' | 'deliveryId'>;
   readonly #activities: ReturnType<typeof deliveryActivities>;
   readonly #mark = new WaitingMark('Received');
-  #nudged = false;
+  readonly #waiting = new Waiting('delivery', this.#mark);
   /** The previous attempt's activity is lost: whatever it left open is ours to close. */
   #takeOver = false;
   #troubles = 0;
@@ -79,14 +76,12 @@ class DeliveryActor {
   }
 
   nudge(): void {
-    this.#nudged = true;
+    this.#waiting.nudge();
   }
 
   /** Whether there was news since this was last asked. */
   takeNudge(): boolean {
-    const nudged = this.#nudged;
-    this.#nudged = false;
-    return nudged;
+    return this.#waiting.takeNudge();
   }
 
   /**
@@ -101,7 +96,7 @@ class DeliveryActor {
       return;
     }
     log.warn('the replay was refused', { refusal });
-    setCurrentDetails(refusedReplayDetails(refusal, getCurrentDetails()));
+    setCurrentDetails(refusedDetails('replay', refusal, getCurrentDetails()));
   }
 
   /** Why the replay was not decided; null: it was. */
@@ -126,7 +121,7 @@ class DeliveryActor {
     this.#takeOver = tried.kind === 'lost';
     this.#troubles = tried.kind === 'trouble' ? this.#troubles + 1 : 0;
     // Its action has told of its end, or is about to: this answer knows of it.
-    if ('actionId' in tried && tried.kind !== 'following') this.#nudged = false;
+    if ('actionId' in tried && tried.kind !== 'following') this.takeNudge();
     switch (tried.kind) {
       case 'acknowledged':
         return this.#end('Acknowledged');
@@ -155,39 +150,27 @@ class DeliveryActor {
     switch (tried.kind) {
       case 'retry':
         this.#mark.enter('Dispatched', retryDetails(tried, inIso(tried.dueInMs)));
-        return this.#pause(tried.dueInMs);
+        return this.#waiting.pause(tried.dueInMs);
       case 'not_due':
-        return this.#pause(tried.dueInMs);
+        return this.#waiting.pause(tried.dueInMs);
       case 'in_flight':
         setCurrentDetails(inFlightDetails(tried));
-        return this.#pause(tried.endsInMs);
+        return this.#waiting.pause(tried.endsInMs);
       case 'following':
         this.#mark.enter('Dispatched', followingDetails(tried, this.#input.tenantId));
-        return this.#pause(tried.againInMs);
+        return this.#waiting.pause(tried.againInMs);
       case 'held':
         this.#mark.enter(tried.state, heldDetails(tried.why, this.#input.deliveryId));
-        return this.#pause(this.#input.heldPollMs);
-      case 'trouble': {
-        const ms = backoffMs(this.#troubles, 1_000, 60_000);
-        const details = troubleDetails(tried, ms);
-        // A short trouble passes before anybody could look; a longer one is for people to find.
-        if (this.#troubles > TROUBLES_BEFORE_MARK) this.#mark.stay(details);
-        else setCurrentDetails(details);
-        return this.#pause(ms);
-      }
+        return this.#waiting.pause(this.#input.heldPollMs);
+      case 'trouble':
+        return this.#waiting.recover(tried, this.#troubles);
     }
-  }
-
-  async #pause(ms: number): Promise<null> {
-    await condition(() => this.#nudged, Math.max(1, ms));
-    this.#nudged = false;
-    return null;
   }
 
   async #failed(facts: Parameters<typeof failedDetails>[0]): Promise<DeliveryResult | null> {
     const { deliveryId, failedWaitMs } = this.#input;
     this.#mark.enter('Failed', failedDetails(facts, deliveryId, inIso(failedWaitMs)));
-    await condition(() => this.#nudged, failedWaitMs);
+    await condition(() => this.#waiting.nudged, failedWaitMs);
     if (!this.takeNudge()) return { state: 'Failed' };
     this.#mark.leave('Replayed');
     return null;

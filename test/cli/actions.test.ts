@@ -10,7 +10,14 @@ import { ACTIONS_READ, ACTIONS_RUN, Harness } from '../http/harness';
 import { CAPABILITY, Rig } from '../registry/fixture';
 import { postgresFixture } from '../registry/postgres-fixture';
 import { until } from '../support/until';
-import { failureOf, newHome, removeHomes, waybill, type Environment } from './waybill';
+import {
+  environmentOf,
+  failureOf,
+  newHome,
+  removeHomes,
+  waybill,
+  type Environment,
+} from './waybill';
 
 let h: Harness;
 let rig: Rig;
@@ -21,11 +28,7 @@ beforeAll(async () => {
   await rig.fixture.change({ settings: { replicaLeaseMs: 600_000 } });
   await rig.account();
   await rig.host({ replica: 'host' });
-  env = {
-    WAYBILL_HOME: newHome(),
-    WAYBILL_API_URL: h.url,
-    WAYBILL_TOKEN: await h.token({ scopes: [ACTIONS_READ, ACTIONS_RUN] }),
-  };
+  env = await environmentOf(h, ACTIONS_READ, ACTIONS_RUN);
 });
 afterAll(async () => {
   await h.stop();

@@ -6,7 +6,14 @@ import { PlanAnswer } from '../../src/schemas/api-plans';
 import { ACTIONS_RUN, Harness } from '../http/harness';
 import { CAPABILITY, Rig } from '../registry/fixture';
 import { postgresFixture } from '../registry/postgres-fixture';
-import { failureOf, newHome, removeHomes, waybill, type Environment } from './waybill';
+import {
+  environmentOf,
+  failureOf,
+  newHome,
+  removeHomes,
+  waybill,
+  type Environment,
+} from './waybill';
 
 const READ = 'factory.catalog.read';
 
@@ -24,11 +31,7 @@ beforeAll(async () => {
   await rig.fixture.change({ offer: { ...common, capability: 'mail.send', instance } });
   await rig.fixture.change({ offer: { ...common, capability: 'chat.send', instance: null } });
   home = newHome();
-  env = {
-    WAYBILL_HOME: home,
-    WAYBILL_API_URL: h.url,
-    WAYBILL_TOKEN: await h.token({ scopes: [READ, 'factory.catalog.internal', ACTIONS_RUN] }),
-  };
+  env = await environmentOf(h, READ, 'factory.catalog.internal', ACTIONS_RUN);
 });
 afterAll(async () => {
   await h.stop();

@@ -7,7 +7,7 @@ import { AttemptPage, RepinAnswer } from '../../src/schemas/api-route-operations
 import { ACTIONS_OPERATE, ACTIONS_READ, Harness } from '../http/harness';
 import { Rig } from '../registry/fixture';
 import { postgresFixture } from '../registry/postgres-fixture';
-import { failureOf, newHome, removeHomes, waybill, type Environment } from './waybill';
+import { environmentOf, failureOf, removeHomes, waybill, type Environment } from './waybill';
 
 let h: Harness;
 let env: Environment;
@@ -25,11 +25,7 @@ beforeAll(async () => {
   await rig.settle('lost', reservation.fence, 'outcome_unknown');
   await rig.reserved('held-1');
   await rig.reserved('held-2');
-  env = {
-    WAYBILL_HOME: newHome(),
-    WAYBILL_API_URL: h.url,
-    WAYBILL_TOKEN: await h.token({ scopes: [ACTIONS_READ, ACTIONS_OPERATE] }),
-  };
+  env = await environmentOf(h, ACTIONS_READ, ACTIONS_OPERATE);
 });
 afterAll(async () => {
   await h.stop();

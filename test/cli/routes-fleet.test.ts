@@ -4,7 +4,7 @@ import { RouteDetail, RoutePage } from '../../src/schemas/api-routes';
 import { ACTIONS_READ, Harness } from '../http/harness';
 import { Rig } from '../registry/fixture';
 import { postgresFixture } from '../registry/postgres-fixture';
-import { failureOf, newHome, removeHomes, waybill, type Environment } from './waybill';
+import { environmentOf, failureOf, removeHomes, waybill, type Environment } from './waybill';
 
 let h: Harness;
 let env: Environment;
@@ -16,11 +16,7 @@ beforeAll(async () => {
   await rig.run('done', 'not_started');
   await rig.reserved('held');
   await rig.provision({ replica: 'host-2' });
-  env = {
-    WAYBILL_HOME: newHome(),
-    WAYBILL_API_URL: h.url,
-    WAYBILL_TOKEN: await h.token({ scopes: [ACTIONS_READ, 'factory.fleet.read'] }),
-  };
+  env = await environmentOf(h, ACTIONS_READ, 'factory.fleet.read');
 });
 afterAll(async () => {
   await h.stop();

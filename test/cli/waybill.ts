@@ -4,6 +4,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
+import type { Harness } from '../http/harness';
 
 const ROOT = path.join(__dirname, '..', '..');
 export const PROGRAM = path.join(ROOT, 'bin', 'waybill.js');
@@ -25,6 +26,12 @@ export function newHome(): string {
   chmodSync(folder, 0o755);
   folders.push(folder);
   return folder;
+}
+
+/** What a command needs to ask this server, with a token of these scopes. */
+export async function environmentOf(h: Harness, ...scopes: string[]): Promise<Environment> {
+  const token = await h.token({ scopes });
+  return { WAYBILL_HOME: newHome(), WAYBILL_API_URL: h.url, WAYBILL_TOKEN: token };
 }
 
 export function removeHomes(): void {

@@ -10,6 +10,7 @@ import { tenantId } from '../../src/domain/ids';
 import type { CapabilityPageRequest } from '../../src/domain/registry-ports';
 import { CAPABILITY, Rig } from '../registry/fixture';
 import { postgresFixture } from '../registry/postgres-fixture';
+import { explain } from '../support/explaining';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 import { until } from '../support/until';
 
@@ -183,11 +184,6 @@ describe('while somebody publishes', () => {
 });
 
 describe('among many tenants', () => {
-  interface Plan {
-    readonly 'Shared Hit Blocks': number;
-    readonly 'Shared Read Blocks': number;
-  }
-
   /** 1,200 instances of 60 tenants with 40 bindings each, of 8,000 capabilities, most of them unbound. */
   async function fill(): Promise<void> {
     await account();
@@ -213,17 +209,13 @@ describe('among many tenants', () => {
 
   async function blocks(wanted: Partial<Record<keyof CapabilityPageRequest, unknown>>) {
     const { after = null, limit = 51, tenantId: tenant = 't-7', ...filters } = wanted;
-    const text = `explain (analyze, buffers, format json) ${capabilityListStatements.page.text}`;
+    const { text } = capabilityListStatements.page;
     const values = [tenant, JSON.stringify(filters), after && JSON.stringify(after), limit];
-    const read = async () => {
-      const [row] = await db.as('waybill_data').query({ name: '', text }, values);
-      const [plan] = row?.['QUERY PLAN'] as readonly { readonly Plan: Plan }[];
-      if (plan === undefined) throw new Error('no plan');
-      return plan.Plan['Shared Hit Blocks'] + plan.Plan['Shared Read Blocks'];
-    };
+    const data = db.as('waybill_data');
+    const read = () => explain((...asked) => data.query(...asked), text, values);
     // Connections plan anew for some calls before they keep one plan: every one of them must do.
     const counts: number[] = [];
-    for (let nth = 0; nth < 8; nth += 1) counts.push(await read());
+    for (let nth = 0; nth < 8; nth += 1) counts.push((await read()).blocks);
     return Math.max(...counts);
   }
 

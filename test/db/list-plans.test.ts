@@ -4,26 +4,17 @@
  * looked for is rare and old in one tenant, common in the other. Asserted: blocks read for a page.
  */
 import { actionListStatements } from '../../src/db/action-lists';
-import { listStatements } from '../../src/db/lists';
 import { routeListStatements } from '../../src/db/route-lists';
-import { fillRouting } from '../support/routing-rows';
-import { createTestDatabase, type TestDatabase } from '../support/test-database';
+import { analyzeActions, manyActions, rowsWithin } from '../support/many-actions';
+import type { TestDatabase } from '../support/test-database';
 
-const OWN = 12_000;
-const FOREIGN = 30_000;
 const LIMIT = 51;
 /** A page joins its rows to others by their keys, at a few blocks each; reading them all takes thousands. */
 const MOST_BLOCKS = 700;
 
 let db: TestDatabase;
 beforeAll(async () => {
-  db = await createTestDatabase();
-  await fillRouting(db, 'acme');
-  await fillRouting(db, 'rival');
-  // Neither triggers nor foreign keys: thousands of actions cannot be lived through one by one.
-  await db.rows(`set session_replication_role = replica`);
-  await multiply('acme', OWN);
-  await multiply('rival', FOREIGN);
+  db = await manyActions();
   // Of the own tenant: the oldest are what is rare.
   await db.rows(
     `update waybill.actions set
@@ -49,46 +40,12 @@ beforeAll(async () => {
     `update waybill.route_attempts set settled_at = opened_at, settlement = 'completed'
       where tenant_id = 'acme' and action_id like 'n-%' and substr(action_id, 3)::integer >= 30`,
   );
-  await db.rows('vacuum analyze waybill.actions, waybill.routes, waybill.route_attempts');
+  await analyzeActions(db);
 }, 120_000);
 afterAll(() => db.drop());
 
-/** Copies of the tenant's held action, n-0 the oldest. */
-async function multiply(tenant: string, count: number): Promise<void> {
-  const instants: Record<string, string> = {
-    actions: 'created_at',
-    routes: 'assigned_at',
-    route_attempts: 'opened_at',
-  };
-  for (const [table, instant] of Object.entries(instants)) {
-    await db.rows(
-      `insert into waybill.${table} select (jsonb_populate_record(x, jsonb_build_object(
-          'action_id', 'n-' || n, '${instant}', timestamptz '2026-01-01Z' + n * interval '1 second'))).*
-        from waybill.${table} x, generate_series(0, $2::integer - 1) n
-        where x.tenant_id = $1 and x.action_id = 'held'`,
-      [tenant, count],
-    );
-  }
-}
-
-interface Plan {
-  readonly 'Actual Rows': number;
-  readonly 'Shared Hit Blocks': number;
-  readonly 'Shared Read Blocks': number;
-}
-
-async function explained(text: string, values: readonly unknown[]) {
-  const [row] = await db.as('waybill_data').transaction(async (run) => {
-    await run(listStatements.enterTenant, ['acme']);
-    return run({ name: '', text: `explain (analyze, buffers, format json) ${text}` }, values);
-  });
-  const plans = row?.['QUERY PLAN'] as readonly { readonly Plan: Plan }[];
-  const plan = plans[0]?.Plan;
-  if (plan === undefined) throw new Error('no plan');
-  const blocks = plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
-  if (blocks > MOST_BLOCKS) throw new Error(JSON.stringify(plans, null, 1));
-  return plan['Actual Rows'];
-}
+const read = (statement: { readonly text: string }, values: readonly unknown[]) =>
+  rowsWithin(db, MOST_BLOCKS, statement, values);
 
 const LATE = '2026-01-01T02:00:00.000000Z';
 type Wanted = Partial<Record<'capability' | 'waiting' | 'from' | 'until' | 'at' | 'id', unknown>>;
@@ -112,11 +69,9 @@ test.each<[string, number, Wanted & { readonly states?: readonly string[] }]>([
   const { at = null, id = null } = wanted;
   const values = ['acme', capability, waiting, from, until, at, id, LIMIT];
   const { list, listStates } = actionListStatements;
-  const read =
-    states === undefined
-      ? explained(list.text, values)
-      : explained(listStates.text, [...values, states]);
-  expect(await read).toBe(rows);
+  const answered =
+    states === undefined ? read(list, values) : read(listStates, [...values, states]);
+  expect(await answered).toBe(rows);
 });
 
 test.each<[string, number, readonly unknown[], 'open' | 'all']>([
@@ -130,6 +85,6 @@ test.each<[string, number, readonly unknown[], 'open' | 'all']>([
   ['those that are open at a busy replica', 0, [null, 'common', null, null], 'open'],
 ])('a page of routes by %s is %i rows and few blocks', async (_what, rows, wanted, open) => {
   const { list, listOpen } = routeListStatements;
-  const { text } = open === 'open' ? listOpen : list;
-  expect(await explained(text, ['acme', ...wanted, LIMIT])).toBe(rows);
+  const statement = open === 'open' ? listOpen : list;
+  expect(await read(statement, ['acme', ...wanted, LIMIT])).toBe(rows);
 });

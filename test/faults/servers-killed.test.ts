@@ -3,82 +3,40 @@
  * test's own. Doubled: nothing. Verdict: HTTP answers, rows, and the target's own records.
  */
 import { randomUUID } from 'node:crypto';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { migrate } from '../../src/db/migrations';
-import { SEARCH_ATTRIBUTES } from '../../src/domain/search-attributes';
-import { freePort } from '../../src/workers/embedded/ports';
-import { startPostgres } from '../../src/workers/embedded/postgres-server';
-import { stateFolder } from '../../src/workers/embedded/state-folder';
-import { findTemporalCli } from '../../src/workers/embedded/temporal-binary';
-import { startTemporal } from '../../src/workers/embedded/temporal-server';
 import { insertCatalog } from '../support/catalog-fixture';
 import type { CatalogFixture } from '../support/catalog-fixture';
 import { INGRESS_SECRET } from '../support/fault-rig';
-import { WaybillProcess } from '../support/processes';
+import { startOwnServers, type OwnServers } from '../support/own-servers';
+import { WaybillProcesses } from '../support/processes';
 import { Receiver } from '../support/receiver';
-import { asAdmin } from '../support/template';
 import { until } from '../support/until';
 import { postWebhook } from '../support/vendor';
 
-let folder: string;
-let postgres: Awaited<ReturnType<typeof startPostgres>>;
-let temporal: Awaited<ReturnType<typeof startTemporal>>;
+let servers: OwnServers;
 let receiver: Receiver;
-let api: WaybillProcess;
-let worker: WaybillProcess;
+const processes = new WaybillProcesses();
 let url: string;
 let fixture: CatalogFixture;
 
 beforeAll(async () => {
-  folder = mkdtempSync(path.join(tmpdir(), 'waybill-servers-'));
-  chmodSync(folder, 0o755);
-  const cli = await findTemporalCli({
-    stateFolder: stateFolder(process.env, process.cwd()),
-    env: process.env,
-  });
+  servers = await startOwnServers();
   receiver = await Receiver.start();
-  postgres = await startPostgres({ stateFolder: folder, port: await freePort() });
-  temporal = await startTemporal({
-    executable: cli.path,
-    stateFolder: folder,
-    port: await freePort(),
-    uiPort: await freePort(),
-    databaseFile: path.join(folder, 'temporal.db'),
-    searchAttributes: SEARCH_ATTRIBUTES,
-  });
-  await migrate(postgres.url);
-  fixture = await insertCatalog({ rows }, { targetUrl: `${receiver.url}/hook` });
+  fixture = await insertCatalog(servers.db, { targetUrl: `${receiver.url}/hook` });
   const env = {
-    DATABASE_URL: postgres.url,
-    TEMPORAL_ADDRESS: temporal.address,
-    WAYBILL_HOME: folder,
-    WAYBILL_PORT: '0',
-    WAYBILL_HEALTH_PORT: '0',
+    DATABASE_URL: servers.postgres.url,
+    TEMPORAL_ADDRESS: servers.temporal.address,
     WAYBILL_HEARTBEAT_TIMEOUT: '1s',
     TEST_INGRESS_SECRET: INGRESS_SECRET,
   };
-  api = new WaybillProcess(['api'], env);
-  worker = new WaybillProcess(['worker'], env);
-  url = String((await api.logged('api started'))['url']);
-  await worker.logged('worker started');
+  const [api] = await Promise.all([processes.api([], env), processes.worker([], env)]);
+  url = api.url;
 });
 
 afterAll(async () => {
-  await Promise.all([api.kill(), worker.kill()]);
-  await temporal.stop();
-  await postgres.stop();
+  await processes.end();
+  await servers.stop();
   await receiver.stop();
-  rmSync(folder, { recursive: true, force: true });
 });
-
-async function rows<R>(text: string, values: readonly unknown[] = []): Promise<R[]> {
-  return await asAdmin(postgres.url, async (client) => {
-    const result = await client.query(text, [...values]);
-    return result.rows as R[];
-  });
-}
 
 function post(id: string): Promise<Response> {
   return postWebhook({ url, ingressRef: fixture.ingressRef, secret: INGRESS_SECRET, id });
@@ -88,7 +46,7 @@ async function acknowledged(ids: readonly string[]): Promise<string[]> {
   return await until(
     'all are acknowledged',
     async () => {
-      const done = await rows<{ delivery_id: string }>(
+      const done = await servers.db.rows<{ delivery_id: string }>(
         `select delivery_id from waybill.deliveries
           where external_id = any($1) and state = 'Acknowledged'`,
         [ids],
@@ -103,9 +61,9 @@ test('while Temporal is gone webhooks are accepted, and delivered once it is bac
   const ids = Array.from({ length: 8 }, () => randomUUID());
   const answers: number[] = [];
   for (const [index, id] of ids.entries()) {
-    if (index === 2) await temporal.kill('SIGKILL');
+    if (index === 2) await servers.temporal.kill('SIGKILL');
     answers.push((await post(id)).status);
-    if (index === 5) await temporal.start();
+    if (index === 5) await servers.temporal.start();
   }
   expect(answers).toEqual(ids.map(() => 202));
   for (const deliveryId of await acknowledged(ids)) {
@@ -118,14 +76,14 @@ test('while Postgres is gone webhooks get 503 and nothing is half done; later al
   const ids = Array.from({ length: 8 }, () => randomUUID());
   const refused: string[] = [];
   for (const [index, id] of ids.entries()) {
-    if (index === 3) await postgres.kill('SIGKILL');
+    if (index === 3) await servers.postgres.kill('SIGKILL');
     const answer = await post(id);
     if (answer.status !== 202) {
       expect(answer.status).toBe(503);
       expect(answer.headers.get('retry-after')).not.toBeNull();
       refused.push(id);
     }
-    if (index === 5) await postgres.start();
+    if (index === 5) await servers.postgres.start();
   }
   expect(refused.length).toBeGreaterThanOrEqual(2);
   // A vendor sends again what was not taken.
@@ -133,7 +91,7 @@ test('while Postgres is gone webhooks get 503 and nothing is half done; later al
     await until('it is taken', async () => ((await post(id)).status === 202 ? true : null));
   }
   await acknowledged(ids);
-  const born = await rows<{ count: string }>(
+  const born = await servers.db.rows<{ count: string }>(
     `select count(*) from waybill.deliveries where external_id = any($1) and duplicate_of is null`,
     [ids],
   );
@@ -142,7 +100,7 @@ test('while Postgres is gone webhooks get 503 and nothing is half done; later al
 });
 
 async function openAttempts(): Promise<number> {
-  const [open] = await rows<{ count: string }>(
+  const [open] = await servers.db.rows<{ count: string }>(
     'select count(*) from waybill.delivery_attempts where closed_at is null',
   );
   return Number(open?.count);

@@ -7,25 +7,18 @@ import { createServer as createTcpServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import type { HostAnswerClaims } from '../../src/domain/host-protocol';
-import type { HostClient } from '../../src/hosts/client';
 import { provesNotStarted } from '../../src/hosts/client/results';
 import { didOfKey } from '../../src/hosts/protocol/did-key';
 import { sha256Hex, signJson } from '../../src/hosts/protocol/jws';
 import { openRouteToken } from '../../src/hosts/protocol/route-tokens';
-import type { SigningKey } from '../../src/signing/keys';
-import { callTo, clientOf, json, newKey, trustIn, type Peer } from './support/fixtures';
+import { callTo, json, newKey, trustIn, type Peer } from './support/fixtures';
+import { bothSides } from './support/host-at-work';
 
-let keys: { host: SigningKey; waybill: SigningKey };
-let client: HostClient;
+const sides = bothSides();
 const servers: Server[] = [];
 const BODY = json({});
 
-beforeAll(async () => {
-  keys = { host: await newKey(), waybill: await newKey() };
-  client = clientOf(keys.waybill);
-});
 afterAll(async () => {
-  await client.close();
   for (const server of servers) {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
@@ -42,16 +35,16 @@ async function serve(listener: RequestListener): Promise<Peer> {
 }
 
 function peerAt(url: string): Peer {
-  return { url, did: didOfKey(keys.host.publicJwk.x), manifestDigest: 'a'.repeat(64) };
+  return { url, did: didOfKey(sides.keys.host.publicJwk.x), manifestDigest: 'a'.repeat(64) };
 }
 
 /** A good answer to this request, for a test to spoil. */
 async function answerTo(request: IncomingMessage): Promise<HostAnswerClaims> {
   const token = (request.headers.authorization ?? '').replace('Bearer ', '');
-  const claims = await openRouteToken(token, trustIn(keys.waybill));
+  const claims = await openRouteToken(token, trustIn(sides.keys.waybill));
   const body = await buffer(request);
   return {
-    iss: didOfKey(keys.host.publicJwk.x),
+    iss: didOfKey(sides.keys.host.publicJwk.x),
     iat: 1,
     in_reply_to: claims?.jti ?? null,
     tenant: claims?.tenant ?? null,
@@ -68,7 +61,7 @@ type Spoil = (good: HostAnswerClaims) => object;
 
 function answering(
   spoil: Spoil,
-  { status = 200, key = keys.host, typ = 'waybill-host-answer' as const } = {},
+  { status = 200, key = sides.keys.host, typ = 'waybill-host-answer' as const } = {},
 ): RequestListener {
   return (request, response) => {
     void (async () => {
@@ -80,7 +73,7 @@ function answering(
 
 test('a good answer is believed, whatever its status', async () => {
   const host = await serve(answering((good) => good, { status: 500 }));
-  expect(await client.execute(callTo(host), BODY)).toEqual({
+  expect(await sides.client.execute(callTo(host), BODY)).toEqual({
     kind: 'answered',
     outcome: { kind: 'succeeded', result: { ticketId: 'T-1' } },
     storeEpoch: 'epoch',
@@ -89,7 +82,7 @@ test('a good answer is believed, whatever its status', async () => {
 
 test('an answer signed by another key is lost, by the host', async () => {
   const host = await serve(answering((good) => good, { key: await newKey() }));
-  const result = await client.execute(callTo(host), BODY);
+  const result = await sides.client.execute(callTo(host), BODY);
   expect(result).toMatchObject({ kind: 'lost', cause: 'host', reason: 'wrong_signature' });
   expect(provesNotStarted(result)).toBe(false);
 });
@@ -104,25 +97,27 @@ test.each<{ what: string; other: Partial<HostAnswerClaims> }>([
   { what: 'host', other: { iss: 'did:key:z6MkiTBz1ymuepAQ4HEHYSF1H8quG5GLVVQR3djdX3mDooWp' } },
 ])('a signed answer about another $what is lost', async ({ other }) => {
   const host = await serve(answering((good) => ({ ...good, ...other })));
-  const result = await client.execute(callTo(host), BODY);
+  const result = await sides.client.execute(callTo(host), BODY);
   expect(result).toMatchObject({ kind: 'lost', cause: 'host', reason: 'wrong_reference' });
 });
 
 test('an answer that names no token counts only as a refusal of an unreadable one', async () => {
   const unnamed = { in_reply_to: null, tenant: null, action: null, fence: null };
   const host = await serve(answering((good) => ({ ...good, ...unnamed })));
-  expect(await client.execute(callTo(host), BODY)).toMatchObject({ reason: 'wrong_reference' });
+  expect(await sides.client.execute(callTo(host), BODY)).toMatchObject({
+    reason: 'wrong_reference',
+  });
   const refusal = { kind: 'refused', refusal: 'token_invalid', started: false };
   const outcome = { ...refusal, highest_fence: null };
   const other = await serve(answering((good) => ({ ...good, ...unnamed, outcome })));
-  const result = await client.execute(callTo(other), BODY);
+  const result = await sides.client.execute(callTo(other), BODY);
   expect(result).toMatchObject(refusal);
   expect(provesNotStarted(result)).toBe(true);
 });
 
 test('a signed answer that cannot be read is lost', async () => {
   const host = await serve(answering((good) => ({ ...good, outcome: { kind: 'perhaps' } })));
-  expect(await client.execute(callTo(host), BODY)).toMatchObject({
+  expect(await sides.client.execute(callTo(host), BODY)).toMatchObject({
     kind: 'lost',
     reason: 'answer_invalid',
   });
@@ -131,10 +126,10 @@ test('a signed answer that cannot be read is lost', async () => {
 test('from another store only a fact is believed', async () => {
   const fact = await serve(answering((good) => good));
   const call = { storeEpoch: 'an earlier one' };
-  expect(await client.reconcile(callTo(fact, call))).toMatchObject({ kind: 'answered' });
+  expect(await sides.client.reconcile(callTo(fact, call))).toMatchObject({ kind: 'answered' });
   for (const kind of ['not_started', 'cancelled', 'unknown']) {
     const host = await serve(answering((good) => ({ ...good, outcome: { kind } })));
-    const result = await client.reconcile(callTo(host, call));
+    const result = await sides.client.reconcile(callTo(host, call));
     expect(result).toMatchObject({ kind: 'lost', cause: 'host', reason: 'store_lost' });
   }
 });
@@ -148,7 +143,7 @@ test('a redirect is not followed, and is no answer', async () => {
   const host = await serve((_request, response) => {
     response.writeHead(307, { location: second.url }).end();
   });
-  expect(await client.execute(callTo(host), BODY)).toMatchObject({
+  expect(await sides.client.execute(callTo(host), BODY)).toMatchObject({
     kind: 'lost',
     reason: 'wrong_signature',
   });
@@ -159,7 +154,7 @@ test('an error page is no answer', async () => {
   const host = await serve((_request, response) => {
     response.writeHead(502).end('<html>');
   });
-  expect(await client.cancel(callTo(host))).toMatchObject({ kind: 'lost', cause: 'host' });
+  expect(await sides.client.cancel(callTo(host))).toMatchObject({ kind: 'lost', cause: 'host' });
 });
 
 test('an endless answer is cut', async () => {
@@ -170,7 +165,7 @@ test('an endless answer is cut', async () => {
     response.on('drain', more);
     more();
   });
-  expect(await client.execute(callTo(host), BODY)).toMatchObject({
+  expect(await sides.client.execute(callTo(host), BODY)).toMatchObject({
     kind: 'lost',
     cause: 'host',
     reason: 'answer_too_large',
@@ -184,7 +179,7 @@ test('one deadline covers a host that is silent and one that stalls', async () =
   });
   for (const host of [silent, stalling]) {
     const started = performance.now();
-    const result = await client.execute(callTo(host, { timeoutMs: 300 }), BODY);
+    const result = await sides.client.execute(callTo(host, { timeoutMs: 300 }), BODY);
     expect(result).toMatchObject({ kind: 'lost', cause: 'host', reason: 'timed_out' });
     expect(performance.now() - started).toBeLessThan(2_000);
   }
@@ -192,7 +187,7 @@ test('one deadline covers a host that is silent and one that stalls', async () =
 
 test('a connection that breaks under way is lost, by the host', async () => {
   const host = await serve((request) => request.socket.destroy());
-  const result = await client.execute(callTo(host), BODY);
+  const result = await sides.client.execute(callTo(host), BODY);
   expect(result).toMatchObject({ kind: 'lost', cause: 'host', reason: 'connection_lost' });
 });
 
@@ -201,9 +196,9 @@ test('what we give up ourselves is ours: before it was sent, proof; under way, l
   const host = await serve(() => {
     stop.abort();
   });
-  const result = await client.execute(callTo(host, { signal: stop.signal }), BODY);
+  const result = await sides.client.execute(callTo(host, { signal: stop.signal }), BODY);
   expect(result).toMatchObject({ kind: 'lost', cause: 'ours', reason: 'aborted' });
-  const early = await client.execute(callTo(host, { signal: stop.signal }), BODY);
+  const early = await sides.client.execute(callTo(host, { signal: stop.signal }), BODY);
   expect(early).toMatchObject({ kind: 'not_sent', reason: 'aborted' });
 });
 
@@ -215,7 +210,10 @@ test('a refused connection is proof that nothing began', async () => {
     });
   });
   await new Promise((resolve) => server.close(resolve));
-  const result = await client.execute(callTo(peerAt(`http://127.0.0.1:${String(port)}`)), BODY);
+  const result = await sides.client.execute(
+    callTo(peerAt(`http://127.0.0.1:${String(port)}`)),
+    BODY,
+  );
   expect(result).toMatchObject({ kind: 'not_sent', reason: 'connection_refused' });
   expect(provesNotStarted(result)).toBe(true);
 });
@@ -223,7 +221,7 @@ test('a refused connection is proof that nothing began', async () => {
 test.each(['http://example.com', 'https://127.0.0.1', 'ftp://127.0.0.1', 'http://a@localhost', ''])(
   'the endpoint %j is not called as one on loopback',
   async (url) => {
-    const result = await client.execute(callTo(peerAt(url)), BODY);
+    const result = await sides.client.execute(callTo(peerAt(url)), BODY);
     expect(result).toMatchObject({ kind: 'not_sent', reason: 'endpoint_refused' });
   },
 );
@@ -231,12 +229,12 @@ test.each(['http://example.com', 'https://127.0.0.1', 'ftp://127.0.0.1', 'http:/
 test('an endpoint on loopback is not called as https', async () => {
   const host = await serve(answering((good) => good));
   const call = callTo(host, { route: { transportProfile: 'https' } });
-  expect(await client.execute(call, BODY)).toMatchObject({ reason: 'endpoint_refused' });
+  expect(await sides.client.execute(call, BODY)).toMatchObject({ reason: 'endpoint_refused' });
 });
 
 test('a request that no host would take is not sent', async () => {
   const host = await serve(answering((good) => good));
-  const result = await client.execute(callTo(host), Buffer.alloc(1_048_577));
+  const result = await sides.client.execute(callTo(host), Buffer.alloc(1_048_577));
   expect(result).toMatchObject({ kind: 'not_sent', reason: 'request_too_large' });
 });
 
@@ -247,7 +245,7 @@ test('an endpoint may have a path', async () => {
     paths.push(request.url ?? '');
     good(request, response);
   });
-  await client.cancel(
+  await sides.client.cancel(
     callTo({ ...host, url: `${host.url}/hosts/a/` }, { route: { actionId: 'a.1' } }),
   );
   expect(paths).toEqual(['/hosts/a/v1/actions/a.1/cancel']);

@@ -10,6 +10,7 @@ import { didOfKey } from '../../src/hosts/protocol/did-key';
 import { startProvider, type Provider } from '../../src/hosts/provider/provider';
 import { referenceManifestDigest } from '../../src/hosts/reference/host';
 import type { ReferenceHostOptions } from '../../src/hosts/reference/host';
+import { heldEffects, holdEffects, releaseEffects } from '../support/provider-holds';
 import { until } from '../support/until';
 import {
   callTo,
@@ -70,19 +71,6 @@ function to(host: HostProcess, call: HostCall, fence: number): HostCall {
   return { ...call, fence, route: { ...call.route, endpoint: host.url } };
 }
 
-async function hold(count: number): Promise<void> {
-  const body = JSON.stringify({ count });
-  const headers = { 'content-type': 'application/json' };
-  await fetch(`${provider.url}/control/holds`, { method: 'PUT', body, headers });
-}
-
-async function heldAtProvider(): Promise<void> {
-  await until('the provider holds an effect', async () => {
-    const state = (await (await fetch(`${provider.url}/control/holds`)).json()) as { held: number };
-    return state.held > 0 ? true : null;
-  });
-}
-
 /** Dispatches, kills the host where it stands at the point, and starts it again. */
 async function killedAt(
   point: HostPoint,
@@ -92,12 +80,12 @@ async function killedAt(
   const doomed = await HostProcess.start(options, atProvider ? '' : point);
   const manifestDigest = referenceManifestDigest(options);
   const call = callTo({ url: doomed.url, did, manifestDigest }, { route: { capabilityId } });
-  if (atProvider) await hold(1);
+  if (atProvider) await holdEffects(provider.url, 1);
   const sent = client.execute(call, BODY);
-  await (atProvider ? heldAtProvider() : doomed.held());
+  await (atProvider ? heldEffects(provider.url, 1) : doomed.held());
   await doomed.kill();
   expect(await sent).toMatchObject({ kind: 'lost', cause: 'host', reason: 'connection_lost' });
-  await fetch(`${provider.url}/control/holds`, { method: 'DELETE' });
+  await releaseEffects(provider.url);
   return { call, heir: await HostProcess.start(options) };
 }
 

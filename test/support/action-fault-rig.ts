@@ -2,9 +2,6 @@
  * A rig for actions whose workers, API and hosts are real processes, started from the build and killed
  * by the tests. Postgres, Temporal, the provider and the lifecycle service are the rig's.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { fleetStatusProvider } from '../../src/db/replicas';
 import type { ActionOrder, ActionRef } from '../../src/domain/action-service';
 import type { ReferenceHostOptions } from '../../src/hosts/reference/host';
@@ -16,7 +13,8 @@ import { HostProcess } from '../hosts/support/host-process';
 import { HOST_IDENTITY, TENANT } from './action-fleet';
 import { ActionRig } from './action-rig';
 import { OTHER_ACCOUNT, PROVIDER_TOKEN, type RigHost, type RigServers } from './action-rig-parts';
-import { WaybillProcess } from './processes';
+import { WaybillProcesses, type RunningApi, type WaybillProcess } from './processes';
+import { heldEffects } from './provider-holds';
 import { startingActions } from './starting-actions';
 import { required } from './test-database';
 import { until } from './until';
@@ -39,8 +37,7 @@ type HostChanges = Partial<
 export interface Lane {
   /** A worker that polls; with points, one that stands still where it comes to the first of them. */
   worker(...holdAt: readonly PointName[]): Promise<WaybillProcess>;
-  /** An API that listens, and where. */
-  api(holdAt?: PointName): Promise<{ readonly api: WaybillProcess; readonly url: string }>;
+  api(holdAt?: PointName): Promise<RunningApi>;
   /** A worker in the test's own process: whoever takes over after a death, for good. */
   heir(): Promise<void>;
   /** Starts an action and its workflow. */
@@ -49,8 +46,7 @@ export interface Lane {
 
 export class ActionFaultRig {
   readonly rig: ActionRig;
-  readonly #home = mkdtempSync(path.join(tmpdir(), 'waybill-action-faults-'));
-  readonly #processes: { kill(): Promise<void> }[] = [];
+  readonly #processes = new WaybillProcesses();
   readonly #temporal: string;
   #lanes = 0;
 
@@ -68,7 +64,7 @@ export class ActionFaultRig {
   }
 
   get home(): string {
-    return this.#home;
+    return this.#processes.home;
   }
 
   /** @param temporal where its processes reach the Temporal server */
@@ -83,21 +79,20 @@ export class ActionFaultRig {
         workflows.ensure(action).catch(() => undefined);
       }),
     );
+    const environment = (holdAt: string) => ({
+      DATABASE_URL: this.rig.db.url,
+      TEMPORAL_ADDRESS: temporal,
+      WAYBILL_TASK_QUEUE_PREFIX: prefix,
+      WAYBILL_HELD_POLL: '500ms',
+      WAYBILL_POOL_SIZE: '3',
+      WAYBILL_SIGNING_KEY: 'env:TEST_SIGNING_KEY',
+      TEST_SIGNING_KEY: this.rig.keyText,
+      WAYBILL_HOLD_AT: holdAt,
+    });
     return {
-      worker: async (...holdAt) => {
-        const worker = this.#spawn(['worker', '--queues', 'actions'], { prefix, temporal, holdAt });
-        await worker.logged('worker started');
-        return worker;
-      },
-      api: async (holdAt) => {
-        const api = this.#spawn(['api'], {
-          prefix,
-          temporal,
-          holdAt: holdAt === undefined ? [] : [holdAt],
-        });
-        const { url } = await api.logged('api started');
-        return { api, url: String(url) };
-      },
+      worker: (...holdAt) =>
+        this.#processes.worker(['--queues', 'actions'], environment(holdAt.join(','))),
+      api: (holdAt) => this.#processes.api([], environment(holdAt ?? '')),
       heir: () => this.rig.work(`${prefix}actions`),
       start: async (capabilityId = 'tickets.create', more = {}) => {
         const order = this.rig.order(capabilityId, { title: 'Broken lamp' }, more);
@@ -128,7 +123,7 @@ export class ActionFaultRig {
       },
       holdAt ?? '',
     );
-    this.#processes.push(host);
+    this.#processes.add(host);
     if (rest.registration === undefined) await this.rig.ready(described.replicaId);
     return host;
   }
@@ -211,52 +206,21 @@ export class ActionFaultRig {
 
   /** Lets the next effects stand at the provider, committed and unanswered. */
   async holdAtProvider(count: number): Promise<void> {
-    const headers = { 'content-type': 'application/json' };
-    const body = JSON.stringify({ count });
-    await fetch(`${this.rig.provider.url}/control/holds`, { method: 'PUT', body, headers });
+    await this.rig.holdEffects(count);
   }
 
   async heldAtProvider(count: number): Promise<void> {
-    await until(`the provider holds ${String(count)}`, async () => {
-      const answer = await fetch(`${this.rig.provider.url}/control/holds`);
-      const { held } = (await answer.json()) as { readonly held: number };
-      return held >= count ? true : null;
-    });
+    await heldEffects(this.rig.provider.url, count);
   }
 
   async releaseProvider(): Promise<void> {
-    await fetch(`${this.rig.provider.url}/control/holds`, { method: 'DELETE' });
+    await this.rig.holdEffects(0);
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.#processes.map((one) => one.kill()));
+    await this.#processes.end();
     await this.rig.stop();
-    rmSync(this.#home, { recursive: true, force: true });
   }
-
-  #spawn(args: readonly string[], { prefix, temporal, holdAt }: Surroundings): WaybillProcess {
-    const started = new WaybillProcess(args, {
-      DATABASE_URL: this.rig.db.url,
-      TEMPORAL_ADDRESS: temporal,
-      WAYBILL_TASK_QUEUE_PREFIX: prefix,
-      WAYBILL_HOME: this.#home,
-      WAYBILL_PORT: '0',
-      WAYBILL_HEALTH_PORT: '0',
-      WAYBILL_HELD_POLL: '500ms',
-      WAYBILL_POOL_SIZE: '3',
-      WAYBILL_SIGNING_KEY: 'env:TEST_SIGNING_KEY',
-      TEST_SIGNING_KEY: this.rig.keyText,
-      WAYBILL_HOLD_AT: holdAt.join(','),
-    });
-    this.#processes.push(started);
-    return started;
-  }
-}
-
-interface Surroundings {
-  readonly prefix: string;
-  readonly temporal: string;
-  readonly holdAt: readonly PointName[];
 }
 
 interface AttemptRow {

@@ -1,7 +1,5 @@
 /** What an action rig is put together from. */
 import { randomUUID } from 'node:crypto';
-import { createServer as listenAnywhere } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
@@ -12,9 +10,10 @@ import { ROUTE_TOKEN_ISSUER, routeTokenTrust } from '../../src/hosts/protocol/ro
 import { createServer } from '../../src/http/server';
 import type { ActionServices } from '../../src/services/actions/action-services';
 import { generateKeyText, importSigningKey, type SigningKey } from '../../src/signing/keys';
+import { freePort } from '../../src/workers/embedded/ports';
+import { ANYWHERE } from '../registry/fixture';
 import type { TestDatabase } from './test-database';
 
-const ANYWHERE = { region: null, zone: null, crossRegion: true, capacityClass: null };
 export const PROVIDER_TOKEN = 'token-of-acme';
 /** An account of the provider's beside it: for a host whose effects a test tells from the others'. */
 export const OTHER_ACCOUNT = { account: 'acme-2', token: 'token-of-acme-2' } as const;
@@ -40,14 +39,6 @@ export async function describeHost(replicaId: string, folder: string): Promise<R
     ...{ replicaId, keyText, did: didOfKey(publicJwk.x), port: await freePort() },
     storeFile: path.join(folder, `${replicaId}.sqlite`),
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = listenAnywhere();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 export async function lifecycleService(

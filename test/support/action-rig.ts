@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
+import { Client, Connection } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { actionActivities } from '../../src/activities/actions';
 import { readAction } from '../../src/db/action-steps';
@@ -35,10 +35,13 @@ import {
   type RigHost,
   type RigServers,
 } from './action-rig-parts';
+import { holdEffects, releaseEffects } from './provider-holds';
+import { replicaReaches } from './replicas';
 import { startingActions } from './starting-actions';
 import { createTestDatabase, required, type TestDatabase } from './test-database';
 import { until } from './until';
 import { workflowBundle } from './workflow-bundle';
+import { pageSays } from './workflow-pages';
 
 /** Histories are kept: they must not name a machine. */
 const IDENTITY = 'waybill-test';
@@ -156,13 +159,7 @@ export class ActionRig {
   }
 
   async ready(replicaId: string): Promise<void> {
-    await until(`${replicaId} is ready`, async () => {
-      const [row] = await this.db.rows<{ status: string }>(
-        'select status from waybill.replicas where replica_id = $1',
-        [replicaId],
-      );
-      return row?.status === 'ready' ? true : null;
-    });
+    await replicaReaches(this.db, replicaId, 'ready');
   }
 
   order(capabilityId: string, request: unknown, more: Partial<ActionOrder> = {}): ActionOrder {
@@ -210,27 +207,15 @@ export class ActionRig {
     return this.client.workflow.getHandle(actionWorkflowId(ref));
   }
 
-  /** What its page in the Temporal UI says, once that matches; its start is only a hint. */
+  /** What its page in the Temporal UI says, once that matches. */
   says(ref: ActionRef, pattern: RegExp): Promise<string> {
-    return until(`its page says ${String(pattern)}`, async () => {
-      const page = await this.handle(ref)
-        .query<{ currentDetails: string }>('__temporal_workflow_metadata')
-        .catch((error: unknown) => {
-          if (error instanceof WorkflowNotFoundError) return null;
-          throw error;
-        });
-      return page !== null && pattern.test(page.currentDetails) ? page.currentDetails : null;
-    });
+    return pageSays(this.handle(ref), pattern);
   }
 
   /** The next so many effects are committed and not answered; 0 lets go of all that are held. */
   async holdEffects(count: number): Promise<void> {
-    const method = count === 0 ? 'DELETE' : 'PUT';
-    await fetch(`${this.provider.url}/control/holds`, {
-      method,
-      headers: { 'content-type': 'application/json' },
-      ...(count === 0 ? { headers: {} } : { body: JSON.stringify({ count }) }),
-    });
+    const { url } = this.provider;
+    await (count === 0 ? releaseEffects(url) : holdEffects(url, count));
   }
 
   async identity(ref: ActionRef): Promise<ActionIdentity> {

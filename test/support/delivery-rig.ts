@@ -26,6 +26,7 @@ import { startingActions } from './starting-actions';
 import type { TestDatabase } from './test-database';
 import { until } from './until';
 import { workflowBundle } from './workflow-bundle';
+import { pageSays } from './workflow-pages';
 
 export interface DeliveryRow {
   readonly state: string;
@@ -204,12 +205,7 @@ export class DeliveryRig {
 
   /** What its page in the Temporal UI says, once that matches. */
   says(ref: DeliveryRef, pattern: RegExp): Promise<string> {
-    return until(`its page says ${String(pattern)}`, async () => {
-      const { currentDetails } = await this.handle(ref).query<{ currentDetails: string }>(
-        '__temporal_workflow_metadata',
-      );
-      return pattern.test(currentDetails) ? currentDetails : null;
-    });
+    return pageSays(this.handle(ref), pattern);
   }
 
   /** Names of the delivery's events, in their order. */

@@ -2,19 +2,18 @@
  * A lifecycle service, the controlled provider and reference hosts as real processes over a real
  * Postgres. Replicas are published by plain SQL, with a lease that is short enough to wait for.
  */
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { fleetStatusProvider, registryReader } from '../../src/db/replicas';
+import { fleetStatusProvider } from '../../src/db/replicas';
 import type { ReplicaIdentity, ReplicaStatus } from '../../src/domain/registry-ports';
 import { didOfKey } from '../../src/hosts/protocol/did-key';
 import { referenceManifestDigest } from '../../src/hosts/reference/host';
 import type { PointName } from '../../src/points';
 import { generateKeyText, importSigningKey, type SigningKey } from '../../src/signing/keys';
 import { addAccount, addReplica } from '../registry/postgres-fixture';
-import { WaybillProcess } from './processes';
+import { WaybillProcesses, type WaybillProcess } from './processes';
+import { replicaOf, replicaReaches } from './replicas';
 import { createTestDatabase, type TestDatabase } from './test-database';
-import { until } from './until';
 
 export const LEASE_MS = 1_500;
 export const HEARTBEAT_MS = 200;
@@ -34,15 +33,13 @@ export interface RunningHost {
 
 export class HostRig {
   readonly db: TestDatabase;
-  readonly folder = mkdtempSync(path.join(tmpdir(), 'waybill-hosts-'));
-  #processes: WaybillProcess[] = [];
+  readonly #processes = new WaybillProcesses();
   #keys = new Map<string, string>();
   lifecycle = '';
   provider = '';
 
   private constructor(db: TestDatabase) {
     this.db = db;
-    chmodSync(this.folder, 0o755);
   }
 
   static async start(): Promise<HostRig> {
@@ -59,7 +56,7 @@ export class HostRig {
   }
 
   file(name: string): string {
-    return path.join(this.folder, name);
+    return path.join(this.#processes.home, name);
   }
 
   /** A replica with a key of its own, not running yet. */
@@ -109,29 +106,20 @@ export class HostRig {
   }
 
   spawn(args: readonly string[], env: Readonly<Record<string, string>> = {}): WaybillProcess {
-    const started = new WaybillProcess(args, {
+    return this.#processes.spawn(args, {
       DATABASE_URL: this.db.url,
-      WAYBILL_HOME: this.folder,
-      WAYBILL_PORT: '0',
       WAYBILL_POOL_SIZE: '2',
       WAYBILL_SHUTDOWN_GRACE: '5s',
       ...env,
     });
-    this.#processes.push(started);
-    return started;
   }
 
-  async row(id: string): Promise<ReplicaIdentity> {
-    const row = await registryReader(this.db.as('waybill_lifecycle')).replica(id);
-    if (row === null) throw new Error(`there is no replica ${id}`);
-    return row;
+  row(id: string): Promise<ReplicaIdentity> {
+    return replicaOf(this.db, id);
   }
 
-  async reaches(id: string, status: ReplicaStatus): Promise<ReplicaIdentity> {
-    return await until(`${id} is ${status}`, async () => {
-      const row = await this.row(id);
-      return row.status === status ? row : null;
-    });
+  reaches(id: string, status: ReplicaStatus): Promise<ReplicaIdentity> {
+    return replicaReaches(this.db, id, status);
   }
 
   async sweep(): Promise<void> {
@@ -154,9 +142,8 @@ export class HostRig {
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.#processes.map((one) => one.kill()));
+    await this.#processes.end();
     await this.db.drop();
-    rmSync(this.folder, { recursive: true, force: true });
   }
 
   async #publish(): Promise<void> {

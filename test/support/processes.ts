@@ -1,57 +1,18 @@
-/**
- * Real Waybill processes, started from the build, for tests that kill them. A process announces what
- * it does as JSON lines: its log on standard error, a held point on standard output.
- */
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+/** Real Waybill processes, started from the build, for tests that kill them. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
 import type { PointName } from '../../src/points';
+import { NodeProcess, type Line } from './node-process';
 
 const ROOT = path.join(__dirname, '..', '..');
+const PROGRAM = path.join(ROOT, 'bin', 'waybill.js');
 
-type Line = Readonly<Record<string, unknown>>;
+type Environment = Readonly<Record<string, string>>;
 
-export class WaybillProcess {
-  readonly #child: ChildProcess;
-  readonly #lines: Line[] = [];
-  readonly #text: string[] = [];
-  readonly #waiting = new Set<() => void>();
-  readonly #exited: Promise<void>;
-  #over = false;
-
-  constructor(args: readonly string[], env: Readonly<Record<string, string>>) {
-    this.#child = spawn(process.execPath, [path.join(ROOT, 'bin', 'waybill.js'), ...args], {
-      cwd: ROOT,
-      env: { ...process.env, ...env },
-      stdio: ['pipe', 'pipe', 'pipe'],
-    });
-    for (const stream of [this.#child.stdout, this.#child.stderr]) {
-      if (stream !== null)
-        createInterface({ input: stream }).on('line', (l) => {
-          this.#take(l);
-        });
-    }
-    this.#exited = new Promise((resolve) => {
-      this.#child.once('close', () => {
-        this.#over = true;
-        this.#wake();
-        resolve();
-      });
-    });
-  }
-
-  /** The first line for which `matches` holds; fails when the process ends or time is over. */
-  async line(what: string, matches: (line: Line) => boolean, deadlineMs = 30_000): Promise<Line> {
-    const deadline = performance.now() + deadlineMs;
-    for (;;) {
-      const found = this.#lines.find(matches);
-      if (found !== undefined) return found;
-      if (this.#over || performance.now() > deadline) {
-        throw new Error(`${what} did not come:\n${this.#text.slice(-30).join('\n')}`);
-      }
-      await this.#news(deadline - performance.now());
-    }
+export class WaybillProcess extends NodeProcess {
+  constructor(args: readonly string[], env: Environment) {
+    super([PROGRAM, ...args], { cwd: ROOT, env });
   }
 
   /** Resolves once the process stands still at this point. */
@@ -62,55 +23,52 @@ export class WaybillProcess {
   async logged(message: string): Promise<Line> {
     return await this.line(message, (line) => line['msg'] === message);
   }
+}
 
-  signal(name: NodeJS.Signals): void {
-    this.#child.kill(name);
-  }
+/** An API that listens, and where. */
+export interface RunningApi {
+  readonly api: WaybillProcess;
+  readonly url: string;
+}
 
-  /** What it has said so far, line by line. */
-  get text(): readonly string[] {
-    return this.#text;
-  }
+/** The processes of a test over one home folder, on ports that are free. */
+export class WaybillProcesses {
+  readonly home = mkdtempSync(path.join(tmpdir(), 'waybill-processes-'));
+  readonly #members: { kill(): Promise<void> }[] = [];
 
-  /** Resolves when it has ended by itself. */
-  async ended(): Promise<void> {
-    await this.#exited;
-  }
-
-  async kill(): Promise<void> {
-    this.#child.kill('SIGKILL');
-    await this.#exited;
-  }
-
-  /** An orderly end. */
-  async stop(): Promise<void> {
-    this.#child.kill('SIGTERM');
-    await this.#exited;
-  }
-
-  #take(text: string): void {
-    this.#text.push(text);
-    try {
-      const line: unknown = JSON.parse(text);
-      if (typeof line === 'object' && line !== null) this.#lines.push(line as Line);
-    } catch {
-      // Not every line is ours.
-    }
-    this.#wake();
-  }
-
-  #wake(): void {
-    for (const wake of this.#waiting) wake();
-    this.#waiting.clear();
-  }
-
-  async #news(withinMs: number): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, Math.max(0, withinMs));
-      this.#waiting.add(() => {
-        clearTimeout(timer);
-        resolve();
-      });
+  spawn(args: readonly string[], env: Environment): WaybillProcess {
+    const started = new WaybillProcess(args, {
+      WAYBILL_HOME: this.home,
+      WAYBILL_PORT: '0',
+      WAYBILL_HEALTH_PORT: '0',
+      ...env,
     });
+    this.add(started);
+    return started;
+  }
+
+  /** Resolves once it polls. */
+  async worker(args: readonly string[], env: Environment): Promise<WaybillProcess> {
+    const worker = this.spawn(['worker', ...args], env);
+    await worker.logged('worker started');
+    return worker;
+  }
+
+  /** Resolves once it listens. */
+  async api(args: readonly string[], env: Environment): Promise<RunningApi> {
+    const api = this.spawn(['api', ...args], env);
+    const { url } = await api.logged('api started');
+    return { api, url: String(url) };
+  }
+
+  /** Another one that ends with these. */
+  add(member: { kill(): Promise<void> }): void {
+    this.#members.push(member);
+  }
+
+  /** Kills all of them; the home folder goes as well. */
+  async end(): Promise<void> {
+    await Promise.all(this.#members.map((one) => one.kill()));
+    rmSync(this.home, { recursive: true, force: true });
   }
 }

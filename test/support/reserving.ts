@@ -5,10 +5,10 @@ import { registryAdministrator } from '../../src/db/replicas';
 import { actionTargetResolver } from '../../src/db/routes';
 import { tenantId } from '../../src/domain/ids';
 import type { ReserveAnswer } from '../../src/domain/routes';
+import { ANYWHERE } from '../registry/fixture';
 import type { TestDatabase } from './test-database';
 
 const REQUEST = Buffer.from('{"title":"It fails"}');
-const ANYWHERE = { region: null, zone: null, crossRegion: true, capacityClass: null };
 
 /** Registers the replica and makes it ready. */
 export async function comesUp(db: TestDatabase, replicaId: string): Promise<void> {

@@ -1,13 +1,8 @@
-import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SEARCH_ATTRIBUTES } from '../../src/domain/search-attributes';
 import { acquireInstanceLock } from '../../src/workers/embedded/instance-lock';
-import { freePort } from '../../src/workers/embedded/ports';
-import { startPostgres } from '../../src/workers/embedded/postgres-server';
-import { stateFolder } from '../../src/workers/embedded/state-folder';
-import { findTemporalCli } from '../../src/workers/embedded/temporal-binary';
-import { startTemporal } from '../../src/workers/embedded/temporal-server';
+import { postgresIn, serverFolder, temporalIn } from './own-servers';
 
 /** The servers of one test run. */
 export interface TestServers {
@@ -45,9 +40,7 @@ export async function startTestServers(): Promise<TestServers> {
 }
 
 async function testPostgres(folder: string, stops: Stop[]): Promise<string> {
-  const server = await startPostgres({
-    stateFolder: folder,
-    port: await freePort(),
+  const server = await postgresIn(folder, {
     maxConnections: 300,
     settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' },
   });
@@ -56,27 +49,14 @@ async function testPostgres(folder: string, stops: Stop[]): Promise<string> {
 }
 
 async function testTemporal(folder: string, stops: Stop[]): Promise<string> {
-  const cli = await findTemporalCli({
-    stateFolder: stateFolder(process.env, process.cwd()),
-    env: process.env,
-    progress: (message) => process.stderr.write(`${message}\n`),
-  });
-  const server = await startTemporal({
-    executable: cli.path,
-    stateFolder: folder,
-    port: await freePort(),
-    uiPort: await freePort(),
-    searchAttributes: SEARCH_ATTRIBUTES,
-  });
+  const server = await temporalIn(folder);
   stops.push(() => server.stop());
   return server.address;
 }
 
 async function temporaryFolder(stops: Stop[]): Promise<string> {
   await removeAbandoned();
-  const folder = mkdtempSync(join(tmpdir(), PREFIX));
-  // Postgres runs as another user when we are root, and must be able to enter.
-  chmodSync(folder, 0o755);
+  const folder = serverFolder(PREFIX);
   const lock = await acquireInstanceLock(folder);
   stops.push(() => {
     lock.release();

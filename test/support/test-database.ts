@@ -28,20 +28,34 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   // One connection, and another one where a restore has cut it.
   const admin = new Pool({ connectionString: url, max: 1, idleTimeoutMillis: 0 });
   admin.on('error', () => undefined);
-  const pools = new Map<DatabaseRole, Database>();
+  const pools = testPools(url);
   return {
     url,
+    as: pools.as,
+    rows: async <R extends QueryResultRow>(text: string, values: readonly unknown[] = []) =>
+      (await admin.query<R>(text, [...values])).rows,
+    async drop() {
+      await pools.close();
+      await admin.end();
+      await asAdmin(server, (client) => client.query(`drop database ${name} with (force)`));
+    },
+  };
+}
+
+/** A pool a role, made when it is first asked for. */
+export function testPools(url: string): {
+  readonly as: (role: DatabaseRole) => Database;
+  readonly close: () => Promise<void>;
+} {
+  const pools = new Map<DatabaseRole, Database>();
+  return {
     as(role) {
       const known = pools.get(role) ?? testPool(url, role);
       pools.set(role, known);
       return known;
     },
-    rows: async <R extends QueryResultRow>(text: string, values: readonly unknown[] = []) =>
-      (await admin.query<R>(text, [...values])).rows,
-    async drop() {
+    async close() {
       await Promise.all([...pools.values()].map((pool) => pool.close()));
-      await admin.end();
-      await asAdmin(server, (client) => client.query(`drop database ${name} with (force)`));
     },
   };
 }

@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import { WaybillError } from '../../domain/errors';
 import { NAME_PATTERN } from '../../domain/ids';
+import { isLoopbackUrl } from '../../domain/loopback';
 import { SCOPES } from '../../http/scopes';
 import type { Config } from '../../schemas/config';
 import type { RunFile } from '../../workers/up/run-file';
@@ -57,7 +58,7 @@ async function bearerToken(
   const token = ownToken();
   if (token !== undefined) return token;
   // The development key makes any tenant: what it signs stays on this machine.
-  if (!isLoopback(base) || !existsSync(path.join(config.home, 'keys'))) {
+  if (!isLoopbackUrl(new URL(base)) || !existsSync(path.join(config.home, 'keys'))) {
     throw new WaybillError(
       'config_invalid',
       `set WAYBILL_TOKEN to a bearer token for ${base} (a development key is used for an API on ` +
@@ -95,11 +96,6 @@ function tenantOf(options: ApiOptions, running: RunFile | null): string {
   const wrong =
     tenant === undefined ? 'name the tenant' : `${tenant} is no tenant's name; name one`;
   throw new WaybillError('config_invalid', `${wrong} with --tenant or WAYBILL_TENANT${choice}`);
-}
-
-function isLoopback(base: string): boolean {
-  const { hostname } = new URL(base);
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
 }
 
 function given(name: string): string | undefined {

@@ -1,7 +1,7 @@
 /** One HTTP exchange with one endpoint: no redirect, capped answer, one deadline over all of it. */
-import { isIP } from 'node:net';
 import { Agent, request, type Dispatcher } from 'undici';
 import { connectionFault } from '../../domain/connection-errors';
+import { isLoopbackUrl } from '../../domain/loopback';
 import type { RouteAssignment, UnknownCause } from '../../domain/routes';
 import { readCapped } from '../protocol/read-capped';
 import type { LostReason, NotSentReason } from './results';
@@ -72,13 +72,8 @@ function endpointUrl({ endpoint, transportProfile }: Exchange['endpoint']): stri
   const fits =
     transportProfile === 'https'
       ? url.protocol === 'https:'
-      : url.protocol === 'http:' && isLoopback(url.hostname);
+      : url.protocol === 'http:' && isLoopbackUrl(url);
   return plain && fits ? url.href.replace(/\/$/, '') : null;
-}
-
-function isLoopback(hostname: string): boolean {
-  if (hostname === 'localhost' || hostname === '[::1]') return true;
-  return isIP(hostname) === 4 && hostname.startsWith('127.');
 }
 
 function failureOf(

@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { WaybillError } from '../../domain/errors';
 import type { LifecycleOperation } from '../../domain/host-protocol';
 import { LifecycleReply, type TokenTrust } from '../../schemas/host-messages';
+import { jsonOf } from '../../schemas/json-bytes';
 import type { SigningKey } from '../../signing/keys';
 import {
   LIFECYCLE_AUDIENCE,
@@ -224,12 +225,4 @@ function turnedAway(
       ? `Waybill has no replica ${replicaId}; publish it first`
       : `another process speaks for the replica ${replicaId}`;
   return new WaybillError('host_turned_away', why);
-}
-
-function jsonOf(text: Buffer): unknown {
-  try {
-    return JSON.parse(text.toString('utf8')) as unknown;
-  } catch {
-    return null;
-  }
 }

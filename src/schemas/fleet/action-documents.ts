@@ -1,11 +1,10 @@
 /** What actions need: capabilities with their contracts, bindings, and limits of their use. */
 import { z } from 'zod';
+import { RECOVERIES, SIDE_EFFECTS } from '../../domain/capabilities';
 import { Duration } from '../durations';
 import { Name } from '../names';
 import { JsonSchema } from './json-schemas';
 
-export const SIDE_EFFECTS = ['read', 'sandbox', 'shared-write', 'external'] as const;
-export const RECOVERIES = ['provider_key', 'lookup', 'none'] as const;
 export const SPILLS = ['never', 'capacity'] as const;
 
 /** Postgres integer. */

@@ -2,6 +2,7 @@
 import { Ajv2020 } from 'ajv/dist/2020';
 import type { ErrorObject } from 'ajv/dist/2020';
 import { z } from 'zod';
+import { pointerSteps } from '../../domain/json-pointer';
 import { canonicalJson } from '../canonical-json';
 import type { JsonFault } from './json-values';
 import { faultless, jsonFault } from './json-values';
@@ -56,16 +57,12 @@ function invalid(schema: object, errors: readonly ErrorObject[]): JsonFault {
 /** A JSON pointer as a path; indexes of lists as numbers. */
 function pathIn(schema: object, pointer: string): FieldPath {
   let node: unknown = schema;
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((part) => {
-      const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
-      const step = Array.isArray(node) ? Number(key) : key;
-      const fields: [string, unknown][] = Object.entries(node ?? {});
-      node = fields.find(([name]) => name === key)?.[1];
-      return step;
-    });
+  return pointerSteps(pointer).map((key) => {
+    const step = Array.isArray(node) ? Number(key) : key;
+    const fields: [string, unknown][] = Object.entries(node ?? {});
+    node = fields.find(([name]) => name === key)?.[1];
+    return step;
+  });
 }
 
 function reasonOf(error: unknown): string {

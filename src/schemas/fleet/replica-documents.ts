@@ -1,10 +1,9 @@
 /** Replicas: provisioned host processes of an instance. */
-import { isIP } from 'node:net';
 import { z } from 'zod';
+import { isLoopbackUrl } from '../../domain/loopback';
+import { TRANSPORTS } from '../../domain/routes';
 import { Name } from '../names';
 import { Label, Version } from './texts';
-
-export const TRANSPORTS = ['https', 'http-loopback'] as const;
 
 /** An Ed25519 key: its multicodec makes every one of them begin like this, with 48 characters in all. */
 const PeerDid = z
@@ -49,14 +48,9 @@ function endpointFault(endpoint: string, transport: (typeof TRANSPORTS)[number])
   const url = URL.canParse(endpoint) ? new URL(endpoint) : null;
   if (transport === 'https') {
     if (url?.protocol !== 'https:') return 'write an https address; transport is https';
-  } else if (url?.protocol !== 'http:' || !isLoopback(url.hostname)) {
+  } else if (url?.protocol !== 'http:' || !isLoopbackUrl(url)) {
     return 'write an http address of this machine, e.g. http://127.0.0.1:7411; transport is http-loopback';
   }
   const plain = url.username === '' && url.password === '' && url.search === '' && url.hash === '';
   return plain ? null : 'must hold no user name, password, query or fragment';
-}
-
-function isLoopback(hostname: string): boolean {
-  if (hostname === 'localhost' || hostname === '[::1]') return true;
-  return isIP(hostname) === 4 && hostname.startsWith('127.');
 }

@@ -1,8 +1,7 @@
 /** One fencing call: reconcile, or cancel where somebody wants the action stopped. */
 import { beginFencing, concludeFencing } from '../../db/action-steps';
 import type { AskRequest, Asked } from '../../domain/action-activities';
-import { CLOSED_ACTION_STATES } from '../../domain/action-states';
-import type { HostCall } from '../../hosts/client';
+import { isOpenAction } from '../../domain/action-states';
 import type { HostResult } from '../../hosts/client/results';
 import { point } from '../../points';
 import type { ActionPosition, Askable } from '../../schemas/action-step-rows';
@@ -10,9 +9,7 @@ import { patiently } from '../patience';
 import type { ActionServices } from './action-services';
 import { evidenceOf } from './closings';
 import { conclusionOf, type Conclusion } from './conclusions';
-
-/** How long a token of a fencing call is good beyond the call's own time-out. */
-const SLACK_MS = 5_000;
+import { fencingCall } from './fencing-call';
 
 /** @throws WaybillError `storage_unavailable`; nothing is lost: the call may be made again */
 export async function askHost(
@@ -50,13 +47,7 @@ async function call(
   body: Buffer | null,
   signal: AbortSignal,
 ): Promise<HostResult> {
-  const { route, fence, incarnation, storeEpoch, sentAgoMs, timeoutMs, nowMs } = asked;
-  const expiresAtMs = nowMs + timeoutMs + SLACK_MS;
-  const common: HostCall = {
-    ...{ route, fence, incarnation, storeEpoch, sentAgoMs, timeoutMs, expiresAtMs, signal },
-    beginAnew: false,
-    approval: null,
-  };
+  const common = fencingCall(asked, asked.timeoutMs, signal);
   if (asked.purpose === 'cancel') return await hosts.cancel(common);
   return await hosts.reconcile(common, body ?? undefined);
 }
@@ -69,8 +60,6 @@ function toldOf(action: ActionPosition, { found, highestFence, adopt }: Conclusi
 }
 
 function positionOf(action: ActionPosition): Exclude<Asked, { kind: 'again' }> {
-  if (CLOSED_ACTION_STATES.includes(action.state)) {
-    return { kind: 'closed', state: action.state, deliveryId: action.deliveryId };
-  }
-  return { kind: 'look' };
+  if (isOpenAction(action.state)) return { kind: 'look' };
+  return { kind: 'closed', state: action.state, deliveryId: action.deliveryId };
 }

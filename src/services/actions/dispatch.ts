@@ -43,9 +43,7 @@ async function close(
   request: DispatchRequest,
   closing: Settled & { readonly attemptNo: number },
 ): Promise<Dispatched> {
-  const { settlement, unknownCause, result, reason, detail, evidence, attemptNo, ...rest } =
-    closing;
-  const { retryAfterMs } = rest;
+  const { settlement, unknownCause, result, reason, detail, evidence, retryAfterMs } = closing;
   const written: DispatchClose = {
     settlement,
     unknownCause,
@@ -54,14 +52,14 @@ async function close(
     evidence: { ...evidence, reason, detail },
   };
   const answer = await patiently(() =>
-    closeDispatch(services.data, request, written, rest.resultBytes),
+    closeDispatch(services.data, request, written, closing.resultBytes),
   );
   await point('dispatch.closed');
-  const told = toldOf(answer, { reason, detail, settlement, highestFence: rest.highestFence });
+  const told = toldOf(answer, closing);
   if (told.kind !== 'not_started' || reason === 'stale_fence') return told;
   const retryInMs =
     retryAfterMs === null
-      ? resendDelayMs(attemptNo, services.random())
+      ? resendDelayMs(closing.attemptNo, services.random())
       : pausedMs(retryAfterMs, answer, services.random());
   await noteWait(services.data, request, { reason, detail, forMs: retryInMs });
   return { ...told, retryInMs };
@@ -108,23 +106,18 @@ function callOf(sendable: Sendable, fence: number, signal: AbortSignal): HostCal
 /** Left of an attempt's time for its settlement. */
 const CLOSING_MS = 2_000;
 
-const NOTHING: Pick<Settled, 'kind' | 'settlement' | 'unknownCause' | 'result' | 'resultBytes'> = {
+const NOTHING: Omit<Settled, 'reason' | 'detail' | 'evidence'> = {
   kind: 'settled',
   settlement: 'not_started',
   unknownCause: null,
   result: null,
   resultBytes: null,
+  highestFence: null,
+  retryAfterMs: null,
 };
 
 function notSendable(why: NotSendable['why']): Settled {
-  return {
-    ...NOTHING,
-    reason: 'not_sendable',
-    detail: NOT_SENDABLE[why],
-    evidence: { why },
-    highestFence: null,
-    retryAfterMs: null,
-  };
+  return { ...NOTHING, reason: 'not_sendable', detail: NOT_SENDABLE[why], evidence: { why } };
 }
 
 const NOT_SENDABLE: Readonly<Record<NotSendable['why'], string>> = {
@@ -141,6 +134,4 @@ const NO_REQUEST: Settled = {
   reason: 'request_unreadable',
   detail: 'its stored request is missing',
   evidence: {},
-  highestFence: null,
-  retryAfterMs: null,
 };

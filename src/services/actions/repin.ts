@@ -9,6 +9,7 @@ import type { RepinAnswer, RepinFault, RepinSeal, RepinWish } from '../../domain
 import type { HostClient } from '../../hosts/client';
 import type { HostResult } from '../../hosts/client/results';
 import { evidenceOf } from './closings';
+import { fencingCall, SLACK_MS } from './fencing-call';
 
 export interface RepinServices {
   readonly operator: RouteOperator;
@@ -19,8 +20,6 @@ export interface RepinServices {
 
 /** A person waits for the answer. */
 const SEAL_TIMEOUT_MS = 10_000;
-/** How long a token is good beyond the call's own time-out. */
-const SLACK_MS = 5_000;
 /** A host that knows a higher fence says so once. */
 const SEALS = 2;
 
@@ -35,7 +34,8 @@ export async function repinAction(
   for (let round = 0; round < SEALS; round += 1) {
     const begun = await operator.beginRepin(action, aboveFence);
     if (begun.kind !== 'seal') return begun.kind === 'refused' ? refused(begun.why) : begun;
-    const result = await hosts.reconcile(sealing(begun, signal));
+    const timeoutMs = Math.min(begun.timeoutMs, SEAL_TIMEOUT_MS);
+    const result = await hosts.reconcile(fencingCall(begun, timeoutMs, signal));
     if (result.kind === 'refused' && result.refusal === 'stale_fence' && round + 1 < SEALS) {
       aboveFence = result.highestFence;
       continue;
@@ -51,15 +51,6 @@ export async function repinAction(
     return concluded;
   }
   return refused('not_proven');
-}
-
-function sealing(begun: RepinSeal, signal: AbortSignal): Parameters<HostClient['reconcile']>[0] {
-  const { route, fence, incarnation, storeEpoch, sentAgoMs, nowMs } = begun;
-  const timeoutMs = Math.min(begun.timeoutMs, SEAL_TIMEOUT_MS);
-  return {
-    ...{ route, fence, incarnation, storeEpoch, sentAgoMs, timeoutMs, signal },
-    ...{ expiresAtMs: nowMs + timeoutMs + SLACK_MS, beginAnew: false, approval: null },
-  };
 }
 
 function isSealed(result: HostResult): boolean {

@@ -9,7 +9,7 @@ import { readAction } from '../../db/action-steps';
 import type { Database } from '../../db/database';
 import type { ActionIdentity } from '../../domain/action-activities';
 import type { ActionOrder, ActionRef, ActionService } from '../../domain/action-service';
-import { CLOSED_ACTION_STATES } from '../../domain/action-states';
+import { isOpenAction } from '../../domain/action-states';
 import { WaybillError } from '../../domain/errors';
 import { REQUEST_LIMIT_BYTES } from '../../hosts/protocol/limits';
 import type { ActionLedger, CapabilityCatalog } from '../../domain/registry-ports';
@@ -75,7 +75,7 @@ export async function startAction(
   });
   if (answer.kind === 'stale_plan') throw stalePlan(answer.revision);
   await point('action.stored');
-  if (answer.kind !== 'conflict' && !CLOSED_ACTION_STATES.includes(answer.action.state)) {
+  if (answer.kind !== 'conflict' && isOpenAction(answer.action.state)) {
     // The row's key, not that of whoever asks last: it keeps the conversation on one account.
     const { requestDigest, affinityKey: kept } = answer.action;
     const identity = { tenantId, actionId, capabilityId, requestDigest, affinityKey: kept };
@@ -143,7 +143,7 @@ async function untilClosed(
   const started = performance.now();
   for (let pause = FIRST_LOOK_MS; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
     const action = await readAction(data, ref);
-    if (action !== null && CLOSED_ACTION_STATES.includes(action.state)) return true;
+    if (action !== null && !isOpenAction(action.state)) return true;
     const leftMs = waitMs - (performance.now() - started);
     if (action === null || leftMs <= 0 || signal.aborted) return false;
     await delay(Math.min(pause, leftMs), undefined, { signal }).catch(() => undefined);

@@ -6,11 +6,10 @@ import type { Logger } from 'pino';
 import { claimUnattendedActions } from '../../db/action-steps';
 import type { Database } from '../../db/database';
 import { tenantId } from '../../domain/ids';
-import { point } from '../../points';
 import type { UnattendedAction } from '../../schemas/action-step-rows';
 import type { ActionWorkflows } from '../../temporal/action-starter';
+import { attendClaimed } from './attend-claimed';
 
-const BATCH = 50;
 /** A claimed action is due again after this, should its workflow not have taken it on. */
 const CLAIM_MS = 60_000;
 
@@ -23,22 +22,12 @@ export interface AttendActionsOptions {
 
 /** One round; true when the batch was full. */
 export async function attendActionsRound(options: AttendActionsOptions): Promise<boolean> {
-  const claimed = await claimUnattendedActions(options.operations, BATCH, CLAIM_MS);
-  if (claimed.length === 0) return false;
-  await point('attend.claimed');
-  const results = await Promise.allSettled(claimed.map((row) => attend(options, row)));
-  await point('attend.started');
-  const failed = results.filter((result) => result.status === 'rejected');
-  if (failed.length === 0) {
-    options.log.info({ count: claimed.length }, 'attended to open actions');
-    return claimed.length === BATCH;
-  }
-  const reason: unknown = failed[0]?.reason;
-  options.log.warn(
-    { failed: failed.length, of: claimed.length, err: String(reason) },
-    'workflows could not be started; tried again later',
-  );
-  return false;
+  return await attendClaimed({
+    claim: (limit) => claimUnattendedActions(options.operations, limit, CLAIM_MS),
+    attend: (row) => attend(options, row),
+    what: 'open actions',
+    log: options.log,
+  });
 }
 
 function attend({ workflows }: AttendActionsOptions, row: UnattendedAction): Promise<void> {

@@ -6,11 +6,10 @@ import type { Logger } from 'pino';
 import type { Database } from '../../db/database';
 import { claimUnattended } from '../../db/deliveries';
 import { deliveryId, tenantId } from '../../domain/ids';
-import { point } from '../../points';
 import type { UnattendedDelivery } from '../../schemas/delivery-rows';
 import type { DeliveryWorkflows } from '../../temporal/delivery-starter';
+import { attendClaimed } from './attend-claimed';
 
-const BATCH = 50;
 /** A claimed delivery is due again after this, should its workflow not have taken it on. */
 const CLAIM_MS = 5_000;
 
@@ -23,23 +22,12 @@ export interface AttendOptions {
 
 /** One round; true when the batch was full. */
 export async function attendRound(options: AttendOptions): Promise<boolean> {
-  const claimed = await claimUnattended(options.operations, BATCH, CLAIM_MS);
-  if (claimed.length === 0) return false;
-  await point('attend.claimed');
-  const results = await Promise.allSettled(claimed.map((row) => attend(options, row)));
-  await point('attend.started');
-  const failed = results.filter((result) => result.status === 'rejected');
-  if (failed.length > 0) {
-    const [first] = failed;
-    const reason: unknown = first?.reason;
-    options.log.warn(
-      { failed: failed.length, of: claimed.length, err: String(reason) },
-      'workflows could not be started; tried again later',
-    );
-    return false;
-  }
-  options.log.info({ count: claimed.length }, 'attended to live deliveries');
-  return claimed.length === BATCH;
+  return await attendClaimed({
+    claim: (limit) => claimUnattended(options.operations, limit, CLAIM_MS),
+    attend: (row) => attend(options, row),
+    what: 'live deliveries',
+    log: options.log,
+  });
 }
 
 function attend(options: AttendOptions, row: UnattendedDelivery): Promise<void> {

@@ -5,7 +5,7 @@
  */
 import fc from 'fast-check';
 import type { HostOutcome } from '../../../src/domain/host-protocol';
-import type { HostCall, HostClient } from '../../../src/hosts/client';
+import type { HostCall } from '../../../src/hosts/client';
 import type { HostResult } from '../../../src/hosts/client/results';
 import { provesNotStarted } from '../../../src/hosts/client/results';
 import { capability, type Capability, type Recovery } from '../../../src/hosts/kit/connector';
@@ -14,22 +14,15 @@ import type { Host } from '../../../src/hosts/kit/host';
 import type { ActionRecord, HostStore } from '../../../src/hosts/kit/store';
 import { memoryStore } from '../../../src/hosts/kit/stores/memory';
 import { sqliteStore } from '../../../src/hosts/kit/stores/sqlite';
-import type { SigningKey } from '../../../src/signing/keys';
-import { callTo, clientOf, Folder, json, newKey } from '../support/fixtures';
+import { callTo, Folder, json } from '../support/fixtures';
+import { at, BODY, bothSides } from '../support/host-at-work';
 import { DONE, hostOver, TIMEOUT_MS, Work } from '../support/work';
 
 const folder = new Folder();
-const BODY = json({ title: 'Broken lamp' });
-let keys: { host: SigningKey; waybill: SigningKey };
-let client: HostClient;
+const sides = bothSides();
 let files = 0;
 
-beforeAll(async () => {
-  keys = { host: await newKey(), waybill: await newKey() };
-  client = clientOf(keys.waybill);
-});
-afterAll(async () => {
-  await client.close();
+afterAll(() => {
   folder.remove();
 });
 
@@ -79,7 +72,7 @@ describe.each(STORES)('a new %s store', (_name, open) => {
       'tickets.blind': withoutLookup('none', 'shared-write'),
       'tickets.read': withoutLookup('none', 'read'),
     };
-    host = await hostOver(work, keys, { store: open(), capabilities });
+    host = await hostOver(work, sides.keys, { store: open(), capabilities });
   });
   afterEach(async () => {
     await host.stop();
@@ -91,10 +84,6 @@ describe.each(STORES)('a new %s store', (_name, open) => {
     return callTo(host, { storeEpoch, sentAgoMs: 5_000, route: { capabilityId } });
   }
 
-  function at(call: HostCall, fence: number): HostCall {
-    return { ...call, fence };
-  }
-
   function answered(outcome: HostOutcome): HostResult {
     return { kind: 'answered', outcome, storeEpoch: host.storeEpoch };
   }
@@ -102,8 +91,8 @@ describe.each(STORES)('a new %s store', (_name, open) => {
   test('finds the effect, and keeps it as its result', async () => {
     work.finds = DONE;
     const call = sentBefore();
-    expect(await client.reconcile(call, BODY)).toEqual(answered(DONE));
-    expect(await client.execute(at(call, 11), BODY)).toEqual(answered(DONE));
+    expect(await sides.client.reconcile(call, BODY)).toEqual(answered(DONE));
+    expect(await sides.client.execute(at(call, 11), BODY)).toEqual(answered(DONE));
     expect(work.recoveries).toBe(1);
     expect(work.begun).toHaveLength(0);
     expect(startedAgoMs[0]).toBeGreaterThanOrEqual(5_000);
@@ -113,10 +102,10 @@ describe.each(STORES)('a new %s store', (_name, open) => {
   test('seals what its lookup proves absent; a higher fence may then begin it', async () => {
     work.finds = { kind: 'not_started' };
     const call = sentBefore();
-    expect(await client.reconcile(call, BODY)).toEqual(answered({ kind: 'not_started' }));
-    const late = await client.execute(call, BODY);
+    expect(await sides.client.reconcile(call, BODY)).toEqual(answered({ kind: 'not_started' }));
+    const late = await sides.client.execute(call, BODY);
     expect(late).toMatchObject({ refusal: 'stale_fence', highestFence: 10 });
-    const retry = client.execute(at(call, 11), BODY);
+    const retry = sides.client.execute(at(call, 11), BODY);
     (await work.times(1)).finish(DONE);
     expect(await retry).toEqual(answered(DONE));
   });
@@ -124,51 +113,51 @@ describe.each(STORES)('a new %s store', (_name, open) => {
   test('does not know until its lookup does, also when it is asked without the request', async () => {
     const call = sentBefore();
     const unknown = answered({ kind: 'unknown' });
-    expect(await client.reconcile(call, BODY)).toEqual(unknown);
-    expect(await client.reconcile(at(call, 11))).toEqual(unknown);
-    expect(await client.cancel(at(call, 12))).toEqual(unknown);
-    expect(await client.execute(at(call, 13), BODY)).toEqual(unknown);
+    expect(await sides.client.reconcile(call, BODY)).toEqual(unknown);
+    expect(await sides.client.reconcile(at(call, 11))).toEqual(unknown);
+    expect(await sides.client.cancel(at(call, 12))).toEqual(unknown);
+    expect(await sides.client.execute(at(call, 13), BODY)).toEqual(unknown);
     expect(work.begun).toHaveLength(0);
     work.finds = DONE;
-    expect(await client.reconcile(at(call, 14), BODY)).toEqual(answered(DONE));
+    expect(await sides.client.reconcile(at(call, 14), BODY)).toEqual(answered(DONE));
   });
 
   test('looks as for something just sent where nobody knows how long ago it was', async () => {
-    await client.reconcile({ ...sentBefore(), sentAgoMs: null }, BODY);
+    await sides.client.reconcile({ ...sentBefore(), sentAgoMs: null }, BODY);
     expect(startedAgoMs[0]).toBeLessThan(5_000);
   });
 
   test('cannot tell where the provider dedups by key, and may then repeat it', async () => {
     const call = sentBefore('tickets.keyed');
-    expect(await client.reconcile(call, BODY)).toEqual(answered({ kind: 'unknown' }));
-    expect(await client.reconcile(at(call, 11))).toEqual(answered({ kind: 'unknown' }));
-    expect(await client.execute(at(call, 12), BODY)).toEqual(answered(DONE));
+    expect(await sides.client.reconcile(call, BODY)).toEqual(answered({ kind: 'unknown' }));
+    expect(await sides.client.reconcile(at(call, 11))).toEqual(answered({ kind: 'unknown' }));
+    expect(await sides.client.execute(at(call, 12), BODY)).toEqual(answered(DONE));
   });
 
   test('never tells where there is no way to find out', async () => {
     const call = sentBefore('tickets.blind');
     const unknown = answered({ kind: 'unknown' });
-    expect(await client.reconcile(call, BODY)).toEqual(unknown);
-    expect(await client.reconcile(at(call, 11))).toEqual(unknown);
-    expect(await client.execute(at(call, 12), BODY)).toEqual(unknown);
+    expect(await sides.client.reconcile(call, BODY)).toEqual(unknown);
+    expect(await sides.client.reconcile(at(call, 11))).toEqual(unknown);
+    expect(await sides.client.execute(at(call, 12), BODY)).toEqual(unknown);
   });
 
   test('a read had no effect that could be missing', async () => {
     const call = sentBefore('tickets.read');
-    expect(await client.reconcile(call, BODY)).toEqual(answered({ kind: 'not_started' }));
+    expect(await sides.client.reconcile(call, BODY)).toEqual(answered({ kind: 'not_started' }));
   });
 
   test('what it refuses proves nothing', async () => {
     const call = sentBefore();
     const refused = [
-      await client.reconcile({ ...call, expiresAtMs: Date.now() }, BODY),
-      await client.reconcile({ ...call, route: { ...call.route, version: '9' } }, BODY),
-      await client.reconcile({ ...call, route: { ...call.route, capabilityId: 'no' } }, BODY),
+      await sides.client.reconcile({ ...call, expiresAtMs: Date.now() }, BODY),
+      await sides.client.reconcile({ ...call, route: { ...call.route, version: '9' } }, BODY),
+      await sides.client.reconcile({ ...call, route: { ...call.route, capabilityId: 'no' } }, BODY),
     ];
-    await client.reconcile(at(call, 20), BODY);
-    refused.push(await client.reconcile(at(call, 19), BODY));
+    await sides.client.reconcile(at(call, 20), BODY);
+    refused.push(await sides.client.reconcile(at(call, 19), BODY));
     const other = json({ title: 'Another' });
-    refused.push(await client.reconcile(at(call, 21), other));
+    refused.push(await sides.client.reconcile(at(call, 21), other));
     expect(refused).toMatchObject([
       { refusal: 'token_expired', started: true },
       { refusal: 'wrong_coordinates', started: true },
@@ -181,10 +170,10 @@ describe.each(STORES)('a new %s store', (_name, open) => {
 
   test('what it has a record of is answered from that', async () => {
     const call = sentBefore();
-    const sent = client.execute({ ...call, sentAgoMs: null }, BODY);
+    const sent = sides.client.execute({ ...call, sentAgoMs: null }, BODY);
     (await work.times(1)).finish(DONE);
     await sent;
-    expect(await client.reconcile(at(call, 11), BODY)).toEqual(answered(DONE));
+    expect(await sides.client.reconcile(at(call, 11), BODY)).toEqual(answered(DONE));
     expect(work.recoveries).toBe(0);
   });
 });

@@ -2,70 +2,37 @@
  * A person's word that what was begun had no effect. Real: client, host kit, signatures. Doubled: the
  * store is the one in memory, the connector does what the test says.
  */
-import type { HostCall, HostClient } from '../../../src/hosts/client';
-import type { Host } from '../../../src/hosts/kit/host';
-import type { SigningKey } from '../../../src/signing/keys';
-import { callTo, clientOf, json, newKey } from '../support/fixtures';
-import { DONE, hostOver, Work } from '../support/work';
+import type { HostCall } from '../../../src/hosts/client';
+import { callTo } from '../support/fixtures';
+import { BODY, hostAtWork } from '../support/host-at-work';
+import { DONE } from '../support/work';
 
-let keys: { host: SigningKey; waybill: SigningKey };
-let client: HostClient;
-let host: Host;
-let work: Work;
-const BODY = json({ title: 'Broken lamp' });
-
-beforeAll(async () => {
-  keys = { host: await newKey(), waybill: await newKey() };
-  client = clientOf(keys.waybill);
-});
-beforeEach(async () => {
-  work = new Work();
-  host = await hostOver(work, keys);
-});
-afterEach(async () => {
-  await host.stop();
-});
-afterAll(async () => {
-  await client.close();
-});
-
-function answered(outcome: unknown): unknown {
-  return { kind: 'answered', outcome, storeEpoch: host.storeEpoch };
-}
-
-/** An action whose try was lost: the connector threw. */
-async function lostAction(): Promise<HostCall> {
-  const call = callTo(host);
-  const sent = client.execute(call, BODY);
-  (await work.times(1)).lose();
-  expect(await sent).toEqual(answered({ kind: 'unknown' }));
-  return call;
-}
+const kit = hostAtWork();
 
 function anew(call: HostCall, fence: number): HostCall {
   return { ...call, fence, beginAnew: true };
 }
 
 test('with a higher fence the host begins anew', async () => {
-  const call = await lostAction();
-  const retry = client.execute(anew(call, 11), BODY);
-  (await work.times(2)).finish(DONE);
-  expect(await retry).toEqual(answered(DONE));
+  const call = await kit.lostAction();
+  const retry = kit.client.execute(anew(call, 11), BODY);
+  (await kit.work.times(2)).finish(DONE);
+  expect(await retry).toEqual(kit.answered(DONE));
 });
 
 test('with a fence that it knows nothing is begun', async () => {
-  const call = await lostAction();
-  expect(await client.execute(anew(call, 10), BODY)).toEqual(answered({ kind: 'unknown' }));
-  expect(work.begun).toHaveLength(1);
+  const call = await kit.lostAction();
+  expect(await kit.client.execute(anew(call, 10), BODY)).toEqual(kit.answered({ kind: 'unknown' }));
+  expect(kit.work.begun).toHaveLength(1);
 });
 
 test('while it is at work, or has a result, nothing is begun', async () => {
-  const call = callTo(host);
-  const first = client.execute(call, BODY);
-  const effect = await work.times(1);
-  const second = client.execute(anew(call, 11), BODY);
+  const call = callTo(kit.host);
+  const first = kit.client.execute(call, BODY);
+  const effect = await kit.work.times(1);
+  const second = kit.client.execute(anew(call, 11), BODY);
   effect.finish(DONE);
-  expect(await Promise.all([first, second])).toEqual([answered(DONE), answered(DONE)]);
-  expect(await client.execute(anew(call, 12), BODY)).toEqual(answered(DONE));
-  expect(work.begun).toHaveLength(1);
+  expect(await Promise.all([first, second])).toEqual([kit.answered(DONE), kit.answered(DONE)]);
+  expect(await kit.client.execute(anew(call, 12), BODY)).toEqual(kit.answered(DONE));
+  expect(kit.work.begun).toHaveLength(1);
 });

@@ -3,7 +3,7 @@
  * that nothing began. Doubled: the store is the one in memory.
  */
 import { request } from 'undici';
-import { createHostClient, type HostCall, type HostClient } from '../../../src/hosts/client';
+import { createHostClient, type HostCall } from '../../../src/hosts/client';
 import { openAnswer } from '../../../src/hosts/protocol/answers';
 import { sha256Hex } from '../../../src/hosts/protocol/jws';
 import { actionPath } from '../../../src/hosts/protocol/limits';
@@ -11,24 +11,19 @@ import { signRouteToken } from '../../../src/hosts/protocol/route-tokens';
 import type { Host } from '../../../src/hosts/kit/host';
 import type { HostAnswerClaims, RouteTokenClaims } from '../../../src/domain/host-protocol';
 import type { RouteAssignment } from '../../../src/domain/routes';
-import type { SigningKey } from '../../../src/signing/keys';
 import { callTo, clientOf, INCARNATION, ISSUER, json, newKey } from '../support/fixtures';
+import { BODY, bothSides } from '../support/host-at-work';
 import { DONE, hostOver, Work } from '../support/work';
 
-let keys: { host: SigningKey; waybill: SigningKey };
-let client: HostClient;
+const sides = bothSides();
 let host: Host;
 const work = new Work();
-const BODY = json({ title: 'Broken lamp' });
 
 beforeAll(async () => {
-  keys = { host: await newKey(), waybill: await newKey() };
-  client = clientOf(keys.waybill);
-  host = await hostOver(work, keys);
+  host = await hostOver(work, sides.keys);
 });
 afterAll(async () => {
   expect(work.begun).toHaveLength(1);
-  await client.close();
   await host.stop();
 });
 
@@ -102,7 +97,7 @@ function frame(
 
 test('a token works once; used again it is refused, whatever it did', async () => {
   const call = callTo(host);
-  const token = await signRouteToken(claimsOf(call), frame('once'), keys.waybill);
+  const token = await signRouteToken(claimsOf(call), frame('once'), sides.keys.waybill);
   const first = send(call, { token, jti: 'once' });
   (await work.times(1)).finish(DONE);
   expect((await first).outcome).toEqual(DONE);
@@ -112,12 +107,12 @@ test('a token works once; used again it is refused, whatever it did', async () =
 
 test('a token that has expired is refused: a worker that wakes up late does nothing', async () => {
   const call = callTo(host, { expiresAtMs: Date.now() - 1_000 });
-  expect(await client.execute(call, BODY)).toEqual(refused('token_expired'));
+  expect(await sides.client.execute(call, BODY)).toEqual(refused('token_expired'));
 });
 
 test('a token for another body is refused', async () => {
   const call = callTo(host);
-  const token = await signRouteToken(claimsOf(call), frame('body'), keys.waybill);
+  const token = await signRouteToken(claimsOf(call), frame('body'), sides.keys.waybill);
   const answer = await send(call, { token, jti: 'body', body: json({ title: 'Other' }) });
   expect(answer.outcome).toEqual(refused('wrong_body'));
 });
@@ -125,7 +120,11 @@ test('a token for another body is refused', async () => {
 test('a token for another host is refused', async () => {
   const call = callTo(host);
   const audience = 'did:key:z6MkiTBz1ymuepAQ4HEHYSF1H8quG5GLVVQR3djdX3mDooWp';
-  const token = await signRouteToken(claimsOf(call), frame('host', { audience }), keys.waybill);
+  const token = await signRouteToken(
+    claimsOf(call),
+    frame('host', { audience }),
+    sides.keys.waybill,
+  );
   expect((await send(call, { token, jti: 'host' })).outcome).toEqual(refused('wrong_audience'));
 });
 
@@ -135,7 +134,7 @@ test('a token by another key or another issuer is refused', async () => {
   await stranger.close();
   const other = createHostClient({
     issuer: 'urn:waybill:other',
-    key: keys.waybill,
+    key: sides.keys.waybill,
     nowMs: Date.now,
     newJti: () => 'j',
     connectionsPerHost: 1,
@@ -165,29 +164,29 @@ test.each<Partial<Record<keyof RouteAssignment, unknown>>>([
   { replicaId: 'acme-tickets-2' },
 ])('a token with %j is not for this host', async (other) => {
   const call = callTo(host, { route: other as Partial<RouteAssignment> });
-  expect(await client.execute(call, BODY)).toEqual(refused('wrong_coordinates'));
-  expect(await client.reconcile(call)).toEqual(refused('wrong_coordinates'));
+  expect(await sides.client.execute(call, BODY)).toEqual(refused('wrong_coordinates'));
+  expect(await sides.client.reconcile(call)).toEqual(refused('wrong_coordinates'));
 });
 
 test('work is for the incarnation that was chosen; a question may be about an earlier one', async () => {
   const refusal = refused('wrong_coordinates');
-  expect(await client.execute(callTo(host, { incarnation: 2 }), BODY)).toEqual(refusal);
-  expect(await client.execute(callTo(host, { incarnation: 4 }), BODY)).toEqual(refusal);
-  expect(await client.reconcile(callTo(host, { incarnation: 4 }))).toEqual(refusal);
-  const earlier = await client.reconcile(callTo(host, { incarnation: 2 }));
+  expect(await sides.client.execute(callTo(host, { incarnation: 2 }), BODY)).toEqual(refusal);
+  expect(await sides.client.execute(callTo(host, { incarnation: 4 }), BODY)).toEqual(refusal);
+  expect(await sides.client.reconcile(callTo(host, { incarnation: 4 }))).toEqual(refusal);
+  const earlier = await sides.client.reconcile(callTo(host, { incarnation: 2 }));
   expect(earlier).toMatchObject({ outcome: { kind: 'not_started' } });
 });
 
 test('a revoked credential stops work, not questions', async () => {
   const call = callTo(host, { route: { credentialRevision: '6' } });
-  expect(await client.execute(call, BODY)).toEqual(refused('credential_revoked'));
-  expect(await client.cancel(call)).toMatchObject({ outcome: { kind: 'cancelled' } });
+  expect(await sides.client.execute(call, BODY)).toEqual(refused('credential_revoked'));
+  expect(await sides.client.cancel(call)).toMatchObject({ outcome: { kind: 'cancelled' } });
 });
 
 test('a token permits one thing: one to reconcile does not execute', async () => {
   const call = callTo(host);
   const claims = { ...claimsOf(call), purpose: 'reconcile' } as const;
-  const token = await signRouteToken(claims, frame('purpose'), keys.waybill);
+  const token = await signRouteToken(claims, frame('purpose'), sides.keys.waybill);
   expect((await send(call, { token, jti: 'purpose' })).outcome).toEqual(
     refused('wrong_coordinates'),
   );
@@ -195,7 +194,7 @@ test('a token permits one thing: one to reconcile does not execute', async () =>
 
 test('a token for another action than the one of the path is refused', async () => {
   const call = callTo(host);
-  const token = await signRouteToken(claimsOf(call), frame('path'), keys.waybill);
+  const token = await signRouteToken(claimsOf(call), frame('path'), sides.keys.waybill);
   const other = { ...call, route: { ...call.route, actionId: 'another' } };
   const response = await request(host.url + actionPath(other.route.actionId), {
     method: 'PUT',
@@ -209,22 +208,22 @@ test('a token for another action than the one of the path is refused', async () 
 test('a host that lost its store refuses what was sent to the lost one, and cannot exclude it', async () => {
   const call = callTo(host);
   const claims = { ...claimsOf(call), store_epoch: 'an earlier one' };
-  const token = await signRouteToken(claims, frame('epoch'), keys.waybill);
+  const token = await signRouteToken(claims, frame('epoch'), sides.keys.waybill);
   const answer = await send(call, { token, jti: 'epoch' });
   expect(answer.outcome).toMatchObject({ refusal: 'store_lost', started: true });
   const asked = { ...call, storeEpoch: 'an earlier one' };
   const lost = { kind: 'lost', cause: 'host', reason: 'store_lost' };
-  expect(await client.execute(asked, BODY)).toMatchObject(lost);
-  expect(await client.reconcile(asked)).toMatchObject(lost);
+  expect(await sides.client.execute(asked, BODY)).toMatchObject(lost);
+  expect(await sides.client.reconcile(asked)).toMatchObject(lost);
   const known = callTo(host, { storeEpoch: host.storeEpoch });
-  expect(await client.reconcile(known)).toMatchObject({ outcome: { kind: 'not_started' } });
+  expect(await sides.client.reconcile(known)).toMatchObject({ outcome: { kind: 'not_started' } });
 });
 
 test('without a token there is health, readiness and the manifest, and no more', async () => {
   const at = { ...callTo(host).route, timeoutMs: 1_000, signal: new AbortController().signal };
-  expect(await client.health(at)).toEqual({ kind: 'read', value: 'alive' });
-  expect(await client.ready(at)).toMatchObject({ value: { ready: true } });
-  expect(await client.manifest(at)).toMatchObject({
+  expect(await sides.client.health(at)).toEqual({ kind: 'read', value: 'alive' });
+  expect(await sides.client.ready(at)).toMatchObject({ value: { ready: true } });
+  expect(await sides.client.manifest(at)).toMatchObject({
     value: { digest: host.manifestDigest, manifest: { connectorId: 'tickets' } },
   });
 });

@@ -63,9 +63,14 @@ export const DONE: FinalOutcome = { kind: 'succeeded', result: { ticketId: 'T-1'
 /** An answer is waited for 0.8 times as long before it says `running`. */
 export const TIMEOUT_MS = 1_000;
 
+export interface WorkKeys {
+  readonly host: SigningKey;
+  readonly waybill: SigningKey;
+}
+
 export async function hostOver(
   work: Work,
-  keys: { readonly host: SigningKey; readonly waybill: SigningKey },
+  keys: WorkKeys,
   more: Partial<HostOptions> = {},
 ): Promise<Host> {
   const contract = {

@@ -6,7 +6,7 @@
 import { tenantId } from '../../../src/domain/ids';
 import { CancelAnswer } from '../../../src/schemas/api-actions';
 import { decideCancel } from '../../../src/services/actions/settling';
-import { newHome, removeHomes, waybill } from '../../cli/waybill';
+import { environmentOf, removeHomes, waybill } from '../../cli/waybill';
 import { ACTIONS_READ, ACTIONS_RUN, Harness } from '../../http/harness';
 import { Rig } from '../../registry/fixture';
 import { postgresFixture } from '../../registry/postgres-fixture';
@@ -67,11 +67,7 @@ test('over HTTP it is an answer, not a promise that its host is told', async () 
 
 test('the command says so in words', async () => {
   const actionId = await doubtful('typed');
-  const env = {
-    WAYBILL_HOME: newHome(),
-    WAYBILL_API_URL: h.url,
-    WAYBILL_TOKEN: await h.token({ scopes: [ACTIONS_READ, ACTIONS_RUN] }),
-  };
+  const env = await environmentOf(h, ACTIONS_READ, ACTIONS_RUN);
   const said = await waybill(['actions', 'cancel', actionId, '--reason', 'ordered twice'], env);
   expect(said).toMatchObject({ code: 0, stderr: '' });
   expect(said.stdout).toBe('typed waits for an operator, who sees the wish and decides\n');

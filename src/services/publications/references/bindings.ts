@@ -7,6 +7,7 @@ import { bindingKey } from '../catalog-view';
 import { differences } from '../differences';
 import { bindingRow } from '../rows';
 import type { Checked } from './checked';
+import { missingInstance } from './missing-instance';
 import { sharingMistakes } from './sharing';
 
 type PlacedBinding = Placed<BindingDocument>;
@@ -52,10 +53,7 @@ function instanceMistakes({ place, thing }: PlacedBinding, checked: Checked): Fl
   const key = { tenant: thing.tenant, id: thing.instance };
   if (checked.isBroken('Instance', key)) return [];
   const instance = checked.intended.instance(key);
-  if (instance === undefined) {
-    const problem = `tenant ${thing.tenant} has no instance of that id, neither in this file nor in the catalog`;
-    return [mistakeAt(place, ['instance'], problem)];
-  }
+  if (instance === undefined) return [missingInstance({ place, thing })];
   const before = checked.published.bindings.get(bindingKey(thing));
   return [
     ...credentialMistakes({ place, thing }, instance, before),

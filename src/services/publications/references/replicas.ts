@@ -6,6 +6,7 @@ import type { ReplicaDocument } from '../../../schemas/fleet/replica-documents';
 import { differences } from '../differences';
 import { replicaRow } from '../rows';
 import type { Checked } from './checked';
+import { missingInstance } from './missing-instance';
 
 type PlacedReplica = Placed<ReplicaDocument>;
 
@@ -20,10 +21,7 @@ export function replicaMistakes(placed: PlacedReplica, checked: Checked): FleetM
   const key = { tenant: thing.tenant, id: thing.instance };
   if (checked.isBroken('Instance', key)) return [];
   const instance = checked.intended.instance(key);
-  if (instance === undefined) {
-    const problem = `tenant ${thing.tenant} has no instance of that id, neither in this file nor in the catalog`;
-    return [mistakeAt(place, ['instance'], problem)];
-  }
+  if (instance === undefined) return [missingInstance({ place, thing })];
   return before === undefined
     ? newMistakes(placed, instance, checked)
     : fixedMistakes(placed, before, instance);

@@ -5,6 +5,7 @@ import type { FieldPath, FleetMistake, Placed } from '../../../schemas/fleet/mis
 import { mistakeAt } from '../../../schemas/fleet/mistakes';
 import { keyOf, things } from '../catalog-view';
 import type { Checked } from './checked';
+import { missingInstance } from './missing-instance';
 
 type PlacedSubscription = Placed<SubscriptionDocument>;
 
@@ -28,11 +29,7 @@ function instanceMistakes({ place, thing }: PlacedSubscription, checked: Checked
   const wrong = (problem: string, path: FieldPath = ['instance']) => [
     mistakeAt(place, path, problem),
   ];
-  if (instance === undefined) {
-    return wrong(
-      `tenant ${thing.tenant} has no instance of that id, neither in this file nor in the catalog`,
-    );
-  }
+  if (instance === undefined) return [missingInstance({ place, thing })];
   const before = checked.published.subscriptions.get(keyOf(thing));
   const state = thing.state ?? before?.state ?? 'active';
   // A deactivated one that is there already may stay when the instance no longer grants it.

@@ -1,10 +1,10 @@
-/** A port that is taken: a command's one line should say which, and how to change it. */
-import { WaybillError } from '../../domain/errors';
+/** A port that is taken: whoever starts the process should read which, and how to change it. */
+import { WaybillError } from '../domain/errors';
 
 export interface PortWish {
   readonly host: string;
   readonly port: number;
-  /** The option that changes it. */
+  /** The option or variable that changes it. */
   readonly setting: string;
 }
 

@@ -1,0 +1,52 @@
+/** How a workflow waits: for a time or for news, whichever comes first. */
+import { condition, setCurrentDetails } from '@temporalio/workflow';
+import { backoffMs } from '../domain/retry';
+import { troubleDetails } from '../domain/waiting-details';
+import type { Trouble } from './trouble';
+import type { WaitingMark } from './waiting-mark';
+
+const TROUBLES_BEFORE_MARK = 3;
+
+export class Waiting {
+  readonly #of: 'action' | 'delivery';
+  readonly #mark: WaitingMark;
+  #nudged = false;
+
+  constructor(of: 'action' | 'delivery', mark: WaitingMark) {
+    this.#of = of;
+    this.#mark = mark;
+  }
+
+  /** There is news: ends the wait under way, or else the next one. */
+  nudge(): void {
+    this.#nudged = true;
+  }
+
+  /** Whether there is news that no wait has ended by. */
+  get nudged(): boolean {
+    return this.#nudged;
+  }
+
+  /** Whether there was news since this was last asked. */
+  takeNudge(): boolean {
+    const nudged = this.#nudged;
+    this.#nudged = false;
+    return nudged;
+  }
+
+  async pause(ms: number): Promise<null> {
+    await condition(() => this.#nudged, Math.max(1, ms));
+    this.#nudged = false;
+    return null;
+  }
+
+  /** Waits after the `count`th trouble in a row, the longer the more there were. */
+  async recover(trouble: Trouble, count: number): Promise<null> {
+    const ms = backoffMs(count, 1_000, 60_000);
+    const details = troubleDetails(this.#of, trouble, ms);
+    // A short trouble passes before anybody could look; a longer one is for people to find.
+    if (count > TROUBLES_BEFORE_MARK) this.#mark.stay(details);
+    else setCurrentDetails(details);
+    return await this.pause(ms);
+  }
+}

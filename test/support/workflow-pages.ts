@@ -1,0 +1,16 @@
+/** What a workflow tells people in the Temporal UI. */
+import { WorkflowNotFoundError, type WorkflowHandle } from '@temporalio/client';
+import { until } from './until';
+
+/** What its page says, once that matches; a workflow that was only just asked for may not be there yet. */
+export function pageSays(handle: WorkflowHandle, pattern: RegExp): Promise<string> {
+  return until(`its page says ${String(pattern)}`, async () => {
+    const page = await handle
+      .query<{ currentDetails: string }>('__temporal_workflow_metadata')
+      .catch((error: unknown) => {
+        if (error instanceof WorkflowNotFoundError) return null;
+        throw error;
+      });
+    return page !== null && pattern.test(page.currentDetails) ? page.currentDetails : null;
+  });
+}
