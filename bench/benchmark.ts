@@ -23,6 +23,7 @@ export interface Bench {
 /** What has to hold of a figure. */
 export type Goal =
   | { readonly of: 'ratio'; readonly atLeast: number }
+  | { readonly of: 'ratio'; readonly atMost: number }
   | { readonly of: 'value'; readonly atMost: number };
 
 /** One line of the result; a figure whose ledger does not balance is void. */
@@ -62,9 +63,9 @@ export function ratioOf(figure: Figure): number {
 /** A void figure meets nothing. */
 export function isMet(figure: Figure): boolean {
   if (!isBalanced(figure)) return false;
-  return figure.goal.of === 'ratio'
-    ? ratioOf(figure) >= figure.goal.atLeast
-    : figure.value.max <= figure.goal.atMost;
+  const { goal } = figure;
+  if ('atLeast' in goal) return ratioOf(figure) >= goal.atLeast;
+  return (goal.of === 'ratio' ? ratioOf(figure) : figure.value.max) <= goal.atMost;
 }
 
 export function isBalanced(figure: Figure): boolean {

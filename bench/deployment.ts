@@ -16,6 +16,8 @@ export const TARGET_SECRET = `whsec_${Buffer.from('bench-target-secret-of-32-byt
 export interface Deployment {
   /** Of the ingress, signed with GitHub's scheme and `INGRESS_SECRET`. */
   readonly ingressUrl: string;
+  /** Likewise, of another tenant. */
+  readonly ingressOf: (tenant: string) => string;
   readonly database: BenchDatabase;
   readonly taskQueue: string;
 }
@@ -27,6 +29,8 @@ export interface DeploymentOptions {
   readonly name: string;
   /** Where deliveries go; without one there is no worker, and nothing is dispatched. */
   readonly targetUrl?: string;
+  /** Further tenants, each with a target of its own. */
+  readonly others?: readonly { readonly tenant: string; readonly targetUrl: string }[];
 }
 
 /** Where a deployment lives; `env` is what each of its processes is told. */
@@ -102,48 +106,55 @@ export async function startWorker(
 export async function deploy(options: DeploymentOptions): Promise<Deployment> {
   const { closers, targetUrl } = options;
   const ground = await layGroundwork(options);
-  await publish(ground, fleetText(targetUrl ?? 'http://127.0.0.1:9/'));
+  const fleet = [
+    ...['kind: Settings\ntargetAddresses: { allow: [127.0.0.0/8] }\n', CONNECTOR],
+    tenantText('bench', targetUrl ?? 'http://127.0.0.1:9/'),
+    ...(options.others ?? []).map((other) => tenantText(other.tenant, other.targetUrl)),
+  ];
+  await publish(ground, fleet.join('---\n'));
   const { url } = await startApi(ground, 'ingress', closers);
   if (targetUrl !== undefined) await startWorker(ground, closers);
   return {
     ingressUrl: `${url}/webhooks/bench-ingress`,
+    ingressOf: (tenant) => `${url}/webhooks/${tenant}-ingress`,
     database: ground.database,
     taskQueue: `${ground.queuePrefix}deliveries`,
   };
 }
 
-function fleetText(targetUrl: string): string {
-  return `kind: Connector
+const CONNECTOR = `kind: Connector
 id: github
 name: GitHub
 provider: github
 version: 1.0.0
 status: active
 webhookScheme: github
----
-kind: Instance
-tenant: bench
+`;
+
+function tenantText(tenant: string, targetUrl: string): string {
+  return `kind: Instance
+tenant: ${tenant}
 id: github-bench
 connector: github
 version: 1.0.0
 grants: [source]
 ---
 kind: Target
-tenant: bench
-id: healthy
+tenant: ${tenant}
+id: target
 http:
   url: ${targetUrl}
   timeout: 10s
   secretRefs: [env:WAYBILL_BENCH_TARGET_SECRET]
 ---
 kind: Subscription
-tenant: bench
+tenant: ${tenant}
 id: pushes
 instance: github-bench
-target: healthy
+target: target
 eventTypes: [push]
 ingress:
-  ref: bench-ingress
+  ref: ${tenant}-ingress
   secrets:
     - { id: current, ref: env:WAYBILL_BENCH_INGRESS_SECRET }
 `;

@@ -82,13 +82,14 @@ function costsText({ latencyMs, cpuMs }: Costs): string {
 }
 
 function goalText(figure: Figure): string {
-  return figure.goal.of === 'ratio'
-    ? `ratio >= ${number(figure.goal.atLeast)}`
-    : `value <= ${number(figure.goal.atMost)}`;
+  const { goal } = figure;
+  return 'atLeast' in goal
+    ? `${goal.of} >= ${number(goal.atLeast)}`
+    : `${goal.of} <= ${number(goal.atMost)}`;
 }
 
 function goalOf({ goal }: Figure): number {
-  return goal.of === 'ratio' ? goal.atLeast : goal.atMost;
+  return 'atLeast' in goal ? goal.atLeast : goal.atMost;
 }
 
 function successText({ success }: Figure): string {

@@ -1,4 +1,5 @@
 /** Senders in a closed loop: each has one connection and one request under way, then the next. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'undici';
 import type { Answers } from './ledger';
 import type { SignedWebhook } from './webhooks';
@@ -28,6 +29,24 @@ export async function inClosedLoop<Item>(
     }),
   );
   return performance.now() - started;
+}
+
+/** Begins `work` for one item after the other at this rate, and ends when all of it has settled. */
+export async function atRate<Item>(
+  perSecond: number,
+  items: readonly Item[],
+  signal: AbortSignal,
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const started = performance.now();
+  const under: Promise<void>[] = [];
+  for (const [nth, item] of items.entries()) {
+    const waitMs = started + (nth * 1000) / perSecond - performance.now();
+    if (waitMs > 0) await delay(waitMs, undefined, { signal });
+    signal.throwIfAborted();
+    under.push(work(item));
+  }
+  await Promise.all(under);
 }
 
 /** One connection for each sender. */
@@ -70,6 +89,22 @@ export class Senders {
     then: (accepted: Accepted) => Promise<void> = () => Promise.resolve(),
   ): Promise<number> {
     return await inClosedLoop(webhooks, this.#signal, async (webhook) => {
+      const accepted = await this.#one(webhook, answers);
+      if (accepted !== null) await then(accepted);
+    });
+  }
+
+  /**
+   * Sends them at this rate, whatever becomes of them: an open loop. Ends when `then` of all of them
+   * has settled.
+   */
+  async sendAt(
+    perSecond: number,
+    webhooks: readonly SignedWebhook[],
+    answers: Answers,
+    then: (accepted: Accepted) => Promise<void>,
+  ): Promise<void> {
+    await atRate(perSecond, webhooks, this.#signal, async (webhook) => {
       const accepted = await this.#one(webhook, answers);
       if (accepted !== null) await then(accepted);
     });

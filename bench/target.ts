@@ -1,4 +1,4 @@
-/** A healthy target on loopback: answers 200 at once and counts the calls of each delivery. */
+/** A target on loopback: answers 200 at once, or never, and counts the calls of each delivery. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Closers } from '../src/workers/closers';
@@ -14,11 +14,12 @@ export interface Target {
   answered(deliveryId: string): Promise<void>;
 }
 
-export async function startTarget(closers: Closers): Promise<Target> {
+/** @param hangs takes every call and never answers */
+export async function startTarget(closers: Closers, hangs = false): Promise<Target> {
   const sightings = new Sightings('the target');
   const server = createServer((request, response) => {
     request.resume().once('end', () => {
-      response.end('ok');
+      if (!hangs) response.end('ok');
       sightings.note(String(request.headers['waybill-delivery-id']));
     });
   });

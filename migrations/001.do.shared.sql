@@ -29,7 +29,7 @@ create table waybill.artifacts (
   primary key (tenant_id, sha256)
 );
 
--- One chain of signed receipts per subject (delivery/<id>), each naming the one before.
+-- One chain of signed receipts per subject (delivery/<id>, action/<id>), each naming the one before.
 create table waybill.receipts (
   tenant_id text not null,
   subject text not null,
@@ -43,12 +43,14 @@ create table waybill.receipts (
   check ((seq = 1) = (previous_digest is null))
 );
 
--- Signed Merkle roots over a tenant's closed chains.
+-- What is attested of a tenant's chains, itself a chain: a signed Merkle root over chains that were closed, or
+-- what retention has removed.
 create table waybill.receipt_checkpoints (
   tenant_id text not null,
   checkpoint_no integer not null check (checkpoint_no >= 1),
-  merkle_root text not null check (merkle_root ~ '^[0-9a-f]{64}$'),
+  kind text not null check (kind in ('chains', 'pruned')),
   jws text not null,
+  digest text not null check (digest ~ '^[0-9a-f]{64}$'),
   created_at timestamptz not null default clock_timestamp(),
   primary key (tenant_id, checkpoint_no)
 );
@@ -59,25 +61,19 @@ create table waybill.outbox_events (
   tenant_id text not null,
   aggregate text not null,
   aggregate_seq integer not null check (aggregate_seq >= 1),
-  -- Order of insertion over all aggregates; gaps and late commits are possible, so a feed must also
-  -- hold back rows of transactions that may still commit (transaction_id).
+  -- Order of insertion, and so also of one aggregate's events. A transaction may commit a lower one
+  -- after a higher one: no reader goes by it.
   position bigint generated always as identity,
-  transaction_id xid8 not null default pg_current_xact_id(),
+  -- Place in the feed, given once the event is committed; null until then.
+  feed_no bigint,
   topic text not null,
   payload jsonb not null,
   occurred_at timestamptz not null default clock_timestamp(),
   primary key (tenant_id, aggregate, aggregate_seq)
 );
-create unique index outbox_events_position on waybill.outbox_events (position);
-
-create table waybill.event_sinks (
-  tenant_id text not null,
-  sink_id text not null,
-  url text not null,
-  topics text[] not null,
-  enabled boolean not null default true,
-  primary key (tenant_id, sink_id)
-);
+create unique index outbox_events_position on waybill.outbox_events (position) where feed_no is null;
+create unique index outbox_events_feed on waybill.outbox_events (tenant_id, feed_no)
+  where feed_no is not null;
 
 -- Answers kept for requests that carried an Idempotency-Key.
 create table waybill.idempotency_keys (

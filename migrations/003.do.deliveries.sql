@@ -34,6 +34,8 @@ create table waybill.deliveries (
   -- How the request was verified: scheme, which secret, skew.
   evidence jsonb not null default '{}'::jsonb,
   duplicate_of uuid,
+  -- The rejected delivery whose bytes this one was made of, after its secret had been corrected.
+  readmitted_from uuid,
   -- A duplicate whose bytes differ from the first one's: for a person to look at.
   conflict boolean not null default false,
   -- Why it was rejected, failed or is held, or why its last attempt did not succeed; null while
@@ -55,6 +57,8 @@ create table waybill.deliveries (
   receipt_digest text,
   event_seq integer not null default 0,
   received_at timestamptz not null default clock_timestamp(),
+  -- When its stored bytes were first found whole, which is told as DeliveryReceived.
+  verified_at timestamptz,
   settled_at timestamptz,
   primary key (tenant_id, delivery_id),
   constraint deliveries_settled check
@@ -66,9 +70,21 @@ create table waybill.deliveries (
 ) with (fillfactor = 80);
 
 create index deliveries_by_time on waybill.deliveries (tenant_id, received_at desc, delivery_id desc);
+create index deliveries_by_connector on waybill.deliveries
+  (tenant_id, connector_id, received_at desc, delivery_id desc);
+create index deliveries_by_subscription on waybill.deliveries
+  (tenant_id, subscription_id, received_at desc, delivery_id desc);
 create index deliveries_for_people on waybill.deliveries
   (tenant_id, state, received_at desc, delivery_id desc) where state in ('Failed', 'Rejected');
+-- Few at a time, in whatever state: not one index entry more for each of them.
+create index deliveries_under_way on waybill.deliveries (tenant_id, received_at desc, delivery_id desc)
+  where state in ('Received', 'Verified', 'Dispatched', 'Replayed');
+create index deliveries_by_reason on waybill.deliveries
+  (tenant_id, reason, received_at desc, delivery_id desc) where reason is not null;
 create index deliveries_by_external_id on waybill.deliveries (tenant_id, external_id);
+-- What was rejected is readmitted once.
+create unique index deliveries_readmitted on waybill.deliveries (tenant_id, readmitted_from)
+  where readmitted_from is not null;
 -- Every live delivery, most overdue first.
 create index deliveries_to_attend on waybill.deliveries (attend_at) where attend_at is not null;
 
@@ -137,36 +153,12 @@ create table waybill.rejected_payloads (
   tenant_id text not null,
   delivery_id uuid not null,
   content bytea not null,
+  -- What it can be judged again by: {ref, method, query, headers: [["name", "value"], …]} with the
+  -- headers that its scheme reads; null where those hold the secret itself.
+  request jsonb,
   size_bytes integer not null,
   expires_at timestamptz not null,
   primary key (tenant_id, delivery_id),
   foreign key (tenant_id, delivery_id) references waybill.deliveries
 );
 create index rejected_payloads_expired on waybill.rejected_payloads (expires_at);
-
--- Bulk replay: the job and its plan.
-create table waybill.replay_jobs (
-  tenant_id text not null,
-  job_id uuid not null,
-  state text not null check (state in ('planned', 'running', 'paused', 'cancelled', 'finished')),
-  filter jsonb not null,
-  requested_by text not null,
-  reason text not null,
-  created_at timestamptz not null default clock_timestamp(),
-  finished_at timestamptz,
-  primary key (tenant_id, job_id),
-  check ((finished_at is not null) = (state in ('cancelled', 'finished')))
-);
-
-create table waybill.replay_items (
-  tenant_id text not null,
-  job_id uuid not null,
-  delivery_id uuid not null,
-  -- The delivery's version when the plan was made.
-  planned_version integer not null,
-  outcome text check (outcome in ('replayed', 'skipped')),
-  skipped_why text,
-  primary key (tenant_id, job_id, delivery_id),
-  foreign key (tenant_id, job_id) references waybill.replay_jobs,
-  check (outcome = 'skipped' or skipped_why is null)
-);

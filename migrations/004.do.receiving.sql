@@ -17,6 +17,8 @@ begin atomic
     'eventTypes', to_jsonb(s.event_types),
     'scheme', v.webhook_scheme,
     'secrets', g.secrets,
+    -- By name, as a later migration adds the column.
+    'config', to_jsonb(i) -> 'config',
     'bodyLimitBytes', g.body_limit_bytes)
   from waybill.ingresses g
   join waybill.subscriptions s using (tenant_id, subscription_id)
@@ -45,13 +47,16 @@ create function waybill.ingest_delivery(
   p_delivery uuid,
   p_subscription text,
   p_fields jsonb,       -- connectorId, instanceId, externalId, eventType, dedupKey, contentType,
-                        -- keptHeaders, evidence, signedAtMs, toleranceMs, aheadMs
+                        -- keptHeaders, evidence, signedAtMs, toleranceMs, aheadMs;
+                        -- of one that is readmitted: readmittedFrom, judgedAt
   p_payload bytea,
   p_attend_after_ms integer
 ) returns jsonb language plpgsql as $$
 declare
   v_sha bytea := sha256(p_payload);
   v_now timestamptz;
+  v_origin uuid := (p_fields->>'readmittedFrom')::uuid;
+  v_judged_at timestamptz;
   v_key text := p_fields->>'dedupKey';
   v_first waybill.dedup_keys;
   v_skew_ms bigint;
@@ -59,12 +64,16 @@ declare
 begin
   perform set_config('waybill.tenant', p_tenant, true);
   v_now := clock_timestamp();
+  v_judged_at := coalesce((p_fields->>'judgedAt')::timestamptz, v_now);
   if p_fields->>'signedAtMs' is not null then
-    v_skew_ms := (extract(epoch from v_now) * 1000 - (p_fields->>'signedAtMs')::numeric)::bigint;
+    v_skew_ms := (extract(epoch from v_judged_at) * 1000 - (p_fields->>'signedAtMs')::numeric)::bigint;
     if v_skew_ms > (p_fields->>'toleranceMs')::bigint or -v_skew_ms > (p_fields->>'aheadMs')::bigint then
-      perform waybill.store_rejected(p_tenant, p_delivery, p_subscription, p_payload,
-        p_fields || jsonb_build_object('reason', 'signature_stale', 'detail',
-          format('signed %s ms before receipt', v_skew_ms)));
+      -- What is readmitted has its row already.
+      if v_origin is null then
+        perform waybill.store_rejected(p_tenant, p_delivery, p_subscription, p_payload,
+          p_fields || jsonb_build_object('reason', 'signature_stale', 'detail',
+            format('signed %s ms before receipt', v_skew_ms)));
+      end if;
       return jsonb_build_object('outcome', 'stale', 'deliveryId', p_delivery, 'skewMs', v_skew_ms);
     end if;
   end if;
@@ -92,7 +101,7 @@ begin
   insert into waybill.deliveries
       (tenant_id, delivery_id, direction, connector_id, instance_id, subscription_id, external_id,
        event_type, dedup_key, state, payload_sha256, payload_bytes, content_type, kept_headers,
-       evidence, duplicate_of, conflict, received_at, settled_at, attend_at)
+       evidence, duplicate_of, readmitted_from, conflict, received_at, settled_at, attend_at)
     values
       (p_tenant, p_delivery, 'inbound', p_fields->>'connectorId', p_fields->>'instanceId',
        p_subscription, p_fields->>'externalId', p_fields->>'eventType', v_key,
@@ -101,7 +110,7 @@ begin
        coalesce(p_fields->'keptHeaders', '[]'::jsonb),
        p_fields->'evidence' || jsonb_build_object('skewMs', v_skew_ms),
        case when v_outcome <> 'accepted' then v_first.delivery_id end,
-       v_outcome = 'conflict', v_now,
+       v_origin, v_outcome = 'conflict', v_now,
        case when v_outcome <> 'accepted' then v_now end,
        case when v_outcome = 'accepted'
          then v_now + make_interval(secs => p_attend_after_ms / 1000.0) end);
@@ -122,11 +131,13 @@ create function waybill.store_rejected(
   p_subscription text,
   p_payload bytea,
   p_fields jsonb        -- connectorId, instanceId, externalId, eventType, contentType, keptHeaders,
-                        -- evidence, reason, detail
+                        -- evidence, reason, detail, request
 ) returns void language plpgsql as $$
 declare
   v_sha bytea := sha256(p_payload);
   v_now timestamptz := clock_timestamp();
+  v_size integer :=
+    length(p_payload) + coalesce(octet_length(nullif(p_fields->'request', 'null')::text), 0);
 begin
   perform set_config('waybill.tenant', p_tenant, true);
   insert into waybill.deliveries
@@ -141,12 +152,87 @@ begin
        v_now, v_now);
   -- Anybody can send these: past 64 MiB of a tenant the row still tells of the request, without bytes.
   -- An empty body counts, too, so that the number of rows is bounded.
-  insert into waybill.rejected_payloads (tenant_id, delivery_id, content, size_bytes, expires_at)
-    select p_tenant, p_delivery, p_payload, greatest(length(p_payload), 4096),
+  insert into waybill.rejected_payloads
+      (tenant_id, delivery_id, content, request, size_bytes, expires_at)
+    select p_tenant, p_delivery, p_payload, nullif(p_fields->'request', 'null'), greatest(v_size, 4096),
            v_now + make_interval(mins => s.rejected_bytes_minutes)
       from waybill.settings s
-      where (select coalesce(sum(r.size_bytes), 0) + length(p_payload) from waybill.rejected_payloads r
+      where (select coalesce(sum(r.size_bytes), 0) + v_size from waybill.rejected_payloads r
               where r.tenant_id = p_tenant) <= 64 * 1024 * 1024;
+end
+$$;
+
+-- A rejected delivery as it can be judged again. Answers {answer}: unknown_delivery | not_rejected (with
+-- its state) | already_readmitted (with the deliveryId that it became) | gone (its bytes are forgotten,
+-- or what it was signed by was never kept) | kept, with receivedAtMs, request, and the content.
+create function waybill.read_rejected(p_tenant text, p_delivery uuid)
+returns table (answer jsonb, content bytea) language plpgsql as $$
+declare
+  d waybill.deliveries;
+  p waybill.rejected_payloads;
+  v_became uuid;
+begin
+  perform set_config('waybill.tenant', p_tenant, true);
+  select * into d from waybill.deliveries where tenant_id = p_tenant and delivery_id = p_delivery;
+  if not found then
+    return query select jsonb_build_object('answer', 'unknown_delivery'), null::bytea; return;
+  end if;
+  if d.state <> 'Rejected' then
+    return query select jsonb_build_object('answer', 'not_rejected', 'state', d.state), null::bytea; return;
+  end if;
+  select x.delivery_id into v_became from waybill.deliveries x
+    where x.tenant_id = p_tenant and x.readmitted_from = p_delivery;
+  if found then
+    return query select jsonb_build_object('answer', 'already_readmitted', 'deliveryId', v_became),
+      null::bytea; return;
+  end if;
+  select * into p from waybill.rejected_payloads r
+    where r.tenant_id = p_tenant and r.delivery_id = p_delivery
+      and r.request is not null and r.expires_at > clock_timestamp();
+  if not found then
+    return query select jsonb_build_object('answer', 'gone'), null::bytea; return;
+  end if;
+  return query select jsonb_build_object('answer', 'kept', 'request', p.request,
+    'receivedAtMs', floor(extract(epoch from d.received_at) * 1000)), p.content;
+end
+$$;
+
+-- Makes a new delivery of a rejected one's bytes, once they were verified; judged as of its receipt.
+-- Answers as ingest_delivery does, or {outcome: already_readmitted, deliveryId}, or {outcome: gone}.
+create function waybill.readmit_delivery(
+  p_tenant text, p_rejected uuid, p_delivery uuid,
+  p_fields jsonb,       -- as of ingest_delivery, and by, why: who asked for it and the reason
+  p_attend_after_ms integer
+) returns jsonb language plpgsql as $$
+declare
+  d waybill.deliveries;
+  v_content bytea;
+  v_became uuid;
+  v_answer jsonb;
+begin
+  perform set_config('waybill.tenant', p_tenant, true);
+  -- Two at once wait for each other here.
+  select * into d from waybill.deliveries
+    where tenant_id = p_tenant and delivery_id = p_rejected and state = 'Rejected' for update;
+  select x.delivery_id into v_became from waybill.deliveries x
+    where x.tenant_id = p_tenant and x.readmitted_from = p_rejected;
+  if found then
+    return jsonb_build_object('outcome', 'already_readmitted', 'deliveryId', v_became);
+  end if;
+  select r.content into v_content from waybill.rejected_payloads r
+    where r.tenant_id = p_tenant and r.delivery_id = p_rejected;
+  if v_content is null or d.delivery_id is null then
+    return jsonb_build_object('outcome', 'gone');
+  end if;
+  v_answer := waybill.ingest_delivery(p_tenant, p_delivery, d.subscription_id,
+    p_fields || jsonb_build_object('readmittedFrom', p_rejected, 'judgedAt', d.received_at),
+    v_content, p_attend_after_ms);
+  if v_answer->>'outcome' <> 'stale' then
+    insert into waybill.audit_log (tenant_id, actor, action, subject, detail)
+      values (p_tenant, p_fields->>'by', 'readmit', 'delivery/' || p_rejected,
+              jsonb_build_object('reason', p_fields->>'why', 'deliveryId', p_delivery));
+  end if;
+  return v_answer;
 end
 $$;
 

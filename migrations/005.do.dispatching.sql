@@ -19,14 +19,14 @@ create function waybill.delivery_facts(d waybill.deliveries) returns jsonb
     'receiptSeq', d.receipt_seq, 'receiptDigest', d.receipt_digest,
     'now', clock_timestamp());
 
--- Appends the signed receipt. The caller holds the row lock
--- and has compared the chain's head with the receipt's predecessor.
-create function waybill.append_receipt(d waybill.deliveries, p_receipt jsonb) returns void
+-- Appends the signed receipt. The caller holds the row lock of the subject and has compared the head of
+-- its chain with the receipt's predecessor.
+create function waybill.append_receipt(p_tenant text, p_subject text, p_receipt jsonb) returns void
   language sql
 begin atomic
   insert into waybill.receipts (tenant_id, subject, seq, kind, jws, digest, previous_digest)
-    values (d.tenant_id, 'delivery/' || d.delivery_id, d.receipt_seq + 1, p_receipt->>'kind',
-            p_receipt->>'jws', p_receipt->>'digest', d.receipt_digest);
+    values (p_tenant, p_subject, (p_receipt->>'seq')::integer, p_receipt->>'kind',
+            p_receipt->>'jws', p_receipt->>'digest', p_receipt->>'previousDigest');
 end;
 
 create function waybill.emit_delivery_event(
@@ -42,6 +42,9 @@ end;
 --   unknown_delivery | settled | in_flight | must_fail | held | not_due | opened
 -- opened carries everything the call needs: payload, kept headers, target, retry profile. The first
 -- attempt of a delivery also moves it Received → Verified, once its stored bytes match their digest.
+-- What is in flight names the target of its own attempt and, while the action of this series is not
+-- there yet, brings the stored bytes that its request is built from (null: they are missing or do not
+-- match their digest).
 create function waybill.open_attempt(p_tenant text, p_delivery uuid, p_owner text)
 returns table (answer text, info jsonb, payload bytea) language plpgsql as $$
 declare
@@ -51,6 +54,8 @@ declare
   v_content bytea;
   v_fail text;
   v_deadline timestamptz;
+  v_why text;
+  v_gate text;
 begin
   perform set_config('waybill.tenant', p_tenant, true);
   select * into d from waybill.deliveries
@@ -66,35 +71,66 @@ begin
     where tenant_id = p_tenant and delivery_id = p_delivery and closed_at is null;
   if found then
     return query select 'in_flight', waybill.delivery_facts(d) || v_chain || jsonb_build_object(
-      'attempt', a.attempt_no, 'endsInMs', waybill.ms_until(a.deadline_at)), null::bytea; return;
+        -- The attempt's own target: the subscription may name another one by now.
+        'targetId', t.target_id, 'targetKind', t.kind, 'target', t.config,
+        'attempt', a.attempt_no, 'openedAt', a.opened_at,
+        'endsInMs', waybill.ms_until(a.deadline_at)),
+      (select r.content from waybill.artifacts r where t.kind = 'action'
+        and r.tenant_id = p_tenant and r.sha256 = d.payload_sha256
+        and sha256(r.content) = d.payload_sha256
+        and not exists (select from waybill.actions x where x.tenant_id = p_tenant
+          and x.action_id = format('%s.%s', p_delivery, d.series) and x.delivery_id = p_delivery))
+      from waybill.targets t where t.tenant_id = p_tenant and t.target_id = a.target_id;
+    return;
   end if;
 
   select content into v_content from waybill.artifacts
     where tenant_id = p_tenant and sha256 = d.payload_sha256;
   v_fail := case
     when v_content is null or sha256(v_content) <> d.payload_sha256 then 'payload_unreadable'
+    when v_chain->>'broken' is null and v_chain->>'targetKind' = 'workflow'
+        and not waybill.workflow_allowed(p_tenant, v_chain->'target') then 'workflow_not_allowed'
     else v_chain->>'broken' end;
   if v_fail is not null then
     return query select 'must_fail', waybill.delivery_facts(d) || v_chain
       || jsonb_build_object('reason', v_fail), null::bytea; return;
   end if;
-  if d.state = 'Received' then
-    update waybill.deliveries set state = 'Verified', version = version + 1, event_seq = event_seq + 1
+  -- Also of one that failed before this step and is replayed: it was told to nobody yet.
+  if d.verified_at is null then
+    update waybill.deliveries set
+        state = case state when 'Received' then 'Verified' else state end,
+        version = version + case state when 'Received' then 1 else 0 end,
+        verified_at = clock_timestamp(), event_seq = event_seq + 1
       where tenant_id = p_tenant and delivery_id = p_delivery returning * into d;
     perform waybill.emit_delivery_event(d, d.event_seq,
       'connectors.deliveries.v1.delivery-received', jsonb_build_object(
         'connectorId', d.connector_id, 'subscriptionId', d.subscription_id,
         'eventType', d.event_type, 'payloadHash', encode(d.payload_sha256, 'hex')));
   end if;
-  if v_chain->>'heldBy' is not null then
-    update waybill.deliveries set reason = 'held', detail = v_chain->>'heldBy',
-        waiting_since = coalesce(waiting_since, clock_timestamp()),
-        attend_at = clock_timestamp() + interval '5 minutes'
-      where tenant_id = p_tenant and delivery_id = p_delivery returning * into d;
-    return query select 'held', waybill.delivery_facts(d) || v_chain, null::bytea; return;
+  v_deadline := clock_timestamp()
+    + make_interval(secs => coalesce((v_chain->'target'->>'timeoutMs')::numeric, 10000) / 1000.0 + 10);
+  v_why := v_chain->>'heldBy';
+  v_gate := case when v_why is not null then v_chain->>'gate' end;
+  if v_why is null and coalesce(d.next_attempt_at <= clock_timestamp(), true) then
+    v_why := waybill.target_gate(d, v_chain->>'targetId', v_chain->>'targetKind', v_deadline);
+    v_gate := case
+      when v_why = 'draining' then d.gate
+      when v_why is not null then case v_why when 'target_busy' then 'busy/' else 'target/' end
+        || (v_chain->>'targetId') end;
   end if;
-  if d.reason = 'held' then
-    update waybill.deliveries set reason = null, detail = null, waiting_since = null
+  if v_why is not null then
+    update waybill.deliveries set reason = 'held', detail = v_why,
+        gate = v_gate, gated_at = case when v_gate is not null then coalesce(gated_at, clock_timestamp()) end,
+        waiting_since = coalesce(waiting_since, clock_timestamp()),
+        attend_at = clock_timestamp() + case when v_gate is null then interval '5 minutes'
+          else interval '15 minutes' end
+      where tenant_id = p_tenant and delivery_id = p_delivery returning * into d;
+    return query select 'held', waybill.delivery_facts(d) || v_chain || jsonb_build_object(
+      'heldBy', v_why, 'againInMs', case when v_gate is not null then 600000 end), null::bytea; return;
+  end if;
+  if d.reason in ('held', 'released') then
+    update waybill.deliveries set reason = null, detail = null, waiting_since = null,
+        gate = null, gated_at = null
       where tenant_id = p_tenant and delivery_id = p_delivery returning * into d;
   end if;
   if d.next_attempt_at > clock_timestamp() then
@@ -102,8 +138,6 @@ begin
       'dueInMs', waybill.ms_until(d.next_attempt_at)), null::bytea; return;
   end if;
 
-  v_deadline := clock_timestamp()
-    + make_interval(secs => (v_chain->'target'->>'timeoutMs')::numeric / 1000.0 + 10);
   insert into waybill.delivery_attempts
       (tenant_id, delivery_id, attempt_no, series, owner, target_id, deadline_at)
     values (p_tenant, p_delivery, d.attempts + 1, d.series, p_owner, v_chain->>'targetId', v_deadline);
@@ -114,8 +148,8 @@ begin
       next_attempt_at = null, attend_at = v_deadline + interval '5 seconds'
     where tenant_id = p_tenant and delivery_id = p_delivery returning * into d;
   return query select 'opened', waybill.delivery_facts(d) || v_chain || jsonb_build_object(
-    'attempt', d.attempts, 'contentType', d.content_type, 'keptHeaders', d.kept_headers,
-    'evidence', d.evidence), v_content;
+    'attempt', d.attempts, 'openedAt', clock_timestamp(), 'contentType', d.content_type,
+    'keptHeaders', d.kept_headers, 'evidence', d.evidence), v_content;
 end
 $$;
 
@@ -130,6 +164,8 @@ create function waybill.dispatch_chain(d waybill.deliveries) returns jsonb
         when s.state = 'paused' then coalesce(s.pause_reason, 'paused')
         when i.status = 'disabled' then 'instance_disabled'
         when not c.enabled then 'connector_disabled' end,
+      -- Where it then waits to be released; null: it looks again by itself.
+      'gate', case when s.state = 'paused' then 'subscription/' || s.subscription_id end,
       'targetId', t.target_id, 'targetKind', t.kind, 'target', t.config,
       'retry', coalesce(s.retry_profile, v.retry_profile, g.default_retry),
       'broken', case
@@ -146,7 +182,7 @@ create function waybill.dispatch_chain(d waybill.deliveries) returns jsonb
 
 -- Closes an attempt with its outcome and carries out the decision about the delivery, all or
 -- nothing. p_close: {outcome, reason, detail, status, durationMs, answerSha256, answerHead,
--- decision: acknowledged | retry | failed, delayMs, pauseSubscription}; p_receipt (null for retry):
+-- decision: acknowledged | retry | failed, delayMs, pauseSubscription, targetHealth}; p_receipt (null for retry):
 -- {seq, previousDigest, kind, jws, digest}. Answers:
 --   closed         done, or had been done by this very call before;
 --   fence_lost     the attempt is over already with another outcome: kept as late evidence;
@@ -199,6 +235,7 @@ begin
           reason = p_close->>'reason', detail = p_close->>'detail'
         where tenant_id = p_tenant and delivery_id = p_delivery;
   end case;
+  perform waybill.note_target_health(a, p_close->>'targetHealth');
   if (p_close->>'pauseSubscription')::boolean then
     perform waybill.pause_subscription(d, p_close->>'reason');
   end if;
@@ -210,20 +247,28 @@ $$;
 create function waybill.pause_subscription(d waybill.deliveries, p_reason text) returns void
   language plpgsql as $$
 declare
-  v_seq integer;
+  s waybill.subscriptions;
 begin
   update waybill.subscriptions
     set state = 'paused', pause_reason = p_reason, event_seq = event_seq + 1
     where tenant_id = d.tenant_id and subscription_id = d.subscription_id and state = 'active'
-    returning event_seq into v_seq;
-  if v_seq is null then return; end if;
-  insert into waybill.outbox_events (tenant_id, aggregate, aggregate_seq, topic, payload)
-    values (d.tenant_id, 'subscription/' || d.subscription_id, v_seq,
-            'connectors.subscriptions.v1.connector-subscription-changed', jsonb_build_object(
-              'subscriptionId', d.subscription_id, 'tenantId', d.tenant_id,
-              'connectorId', d.connector_id, 'active', false));
+    returning * into s;
+  if found then perform waybill.tell_subscription_changed(s); end if;
 end
 $$;
+
+-- The event of a subscription that has just been changed, its sequence number with it.
+create function waybill.tell_subscription_changed(s waybill.subscriptions) returns void
+  language sql
+begin atomic
+  insert into waybill.outbox_events (tenant_id, aggregate, aggregate_seq, topic, payload)
+    select s.tenant_id, 'subscription/' || s.subscription_id, s.event_seq,
+           'connectors.subscriptions.v1.connector-subscription-changed', jsonb_build_object(
+             'subscriptionId', s.subscription_id, 'tenantId', s.tenant_id,
+             'connectorId', i.connector_id, 'active', s.state = 'active')
+      from waybill.instances i
+      where i.tenant_id = s.tenant_id and i.instance_id = s.instance_id;
+end;
 
 create function waybill.chain_moved(d waybill.deliveries, p_receipt jsonb) returns boolean
   language sql immutable
@@ -239,14 +284,16 @@ begin
   update waybill.deliveries set
       state = p_state, version = version + 1, reason = p_reason, detail = p_detail,
       settled_at = clock_timestamp(), attend_at = null, next_attempt_at = null,
+      gate = null, gated_at = null,
       waiting_since = case when p_state = 'Failed' then clock_timestamp() end,
       event_seq = event_seq + 1, receipt_seq = receipt_seq + 1, receipt_digest = p_receipt->>'digest'
     where tenant_id = d.tenant_id and delivery_id = d.delivery_id;
-  perform waybill.append_receipt(d, p_receipt);
+  perform waybill.append_receipt(d.tenant_id, 'delivery/' || d.delivery_id, p_receipt);
   if p_state = 'Acknowledged' then
     perform waybill.emit_delivery_event(d, d.event_seq + 1,
       'connectors.deliveries.v1.delivery-dispatched', jsonb_build_object('direction', d.direction,
-        'receiptRef', format('delivery/%s/%s', d.delivery_id, d.receipt_seq + 1)));
+        'receiptRef', format('delivery/%s/%s', d.delivery_id, d.receipt_seq + 1))
+        || waybill.event_target_fields(d));
   else
     perform waybill.emit_delivery_event(d, d.event_seq + 1,
       'connectors.deliveries.v1.delivery-failed', jsonb_build_object('direction', d.direction,

@@ -41,7 +41,10 @@ begin
       reason = null, detail = null, attend_at = clock_timestamp() + interval '2 seconds',
       event_seq = event_seq + 1, receipt_seq = receipt_seq + 1, receipt_digest = p_receipt->>'digest'
     where tenant_id = p_tenant and delivery_id = p_delivery;
-  perform waybill.append_receipt(d, p_receipt);
+  -- Its bytes are wanted again, where retention has not removed them.
+  update waybill.artifacts set release_at = null
+    where tenant_id = p_tenant and sha256 = d.payload_sha256 and release_at is not null;
+  perform waybill.append_receipt(d.tenant_id, 'delivery/' || d.delivery_id, p_receipt);
   perform waybill.emit_delivery_event(d, d.event_seq + 1,
     'connectors.deliveries.v1.delivery-replayed', jsonb_build_object('replayedBy', p_replayed_by));
   insert into waybill.audit_log (tenant_id, actor, action, subject, detail)
@@ -55,7 +58,7 @@ $$;
 -- time on, so that several loops share the work. Across tenants: for waybill_operations.
 create function waybill.claim_unattended(p_limit integer, p_push_ms integer)
 returns table (tenant_id text, delivery_id uuid, state text, connector_id text, event_type text,
-               subscription_id text) language sql
+               subscription_id text, wake boolean) language sql
 begin atomic
   with due as materialized (
     select d.tenant_id, d.delivery_id from waybill.deliveries d
@@ -65,5 +68,7 @@ begin atomic
   update waybill.deliveries d
     set attend_at = clock_timestamp() + make_interval(secs => p_push_ms / 1000.0)
     from due where d.tenant_id = due.tenant_id and d.delivery_id = due.delivery_id
-    returning d.tenant_id, d.delivery_id, d.state, d.connector_id, d.event_type, d.subscription_id;
+    -- Its workflow, if there is one, sleeps until it is told.
+    returning d.tenant_id, d.delivery_id, d.state, d.connector_id, d.event_type, d.subscription_id,
+      d.state = 'Replayed' or d.reason is not distinct from 'released';
 end;

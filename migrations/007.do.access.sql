@@ -5,10 +5,8 @@ declare
   v_table text;
 begin
   -- A tenant's rows, for the roles that work for one tenant at a time.
-  foreach v_table in array array['artifacts', 'receipts', 'receipt_checkpoints', 'outbox_events',
-    'event_sinks', 'idempotency_keys', 'audit_log', 'instances', 'targets', 'subscriptions',
-    'ingresses', 'deliveries', 'delivery_attempts', 'dedup_keys', 'rejected_payloads',
-    'replay_jobs', 'replay_items'] loop
+  foreach v_table in array array['artifacts', 'receipts', 'receipt_checkpoints', 'idempotency_keys', 'audit_log', 'instances', 'targets', 'subscriptions',
+    'ingresses', 'deliveries', 'delivery_attempts', 'dedup_keys', 'rejected_payloads'] loop
     execute format('alter table waybill.%I enable row level security', v_table);
     execute format('create policy one_tenant on waybill.%I to waybill_data, waybill_observer
       using (tenant_id = waybill.current_tenant())', v_table);
@@ -18,11 +16,19 @@ begin
   end loop;
   -- A publication spans tenants.
   foreach v_table in array array['instances', 'targets', 'subscriptions', 'ingresses', 'audit_log',
-    'outbox_events', 'event_sinks'] loop
+    'outbox_events'] loop
     execute format('create policy publication on waybill.%I to waybill_control using (true)', v_table);
   end loop;
 end
 $$;
+
+-- What is told of the platform's connectors concerns every tenant.
+alter table waybill.outbox_events enable row level security;
+create policy platform_or_own on waybill.outbox_events to waybill_data, waybill_observer
+  using (tenant_id = waybill.current_tenant()
+    or (tenant_id = '_platform' and waybill.current_tenant() is not null))
+  with check (tenant_id = waybill.current_tenant());
+create policy across_tenants on waybill.outbox_events to waybill_operations using (true);
 
 alter table waybill.connectors enable row level security;
 create policy platform_or_own on waybill.connectors to waybill_data, waybill_observer
@@ -52,7 +58,7 @@ grant insert on waybill.audit_log, waybill.outbox_events to waybill_control;
 grant select, insert on waybill.artifacts, waybill.receipts, waybill.outbox_events,
   waybill.audit_log, waybill.rejected_payloads to waybill_data;
 grant select, insert, update on waybill.deliveries, waybill.delivery_attempts, waybill.dedup_keys,
-  waybill.idempotency_keys, waybill.replay_jobs, waybill.replay_items to waybill_data;
+  waybill.idempotency_keys to waybill_data;
 -- What dispatching itself may change of a subscription.
 grant update (state, pause_reason, event_seq, last_delivery_at) on waybill.subscriptions to waybill_data;
 grant execute on function
@@ -60,9 +66,11 @@ grant execute on function
   waybill.keep_artifact(text, bytea, bytea),
   waybill.ingest_delivery(text, uuid, text, jsonb, bytea, integer),
   waybill.store_rejected(text, uuid, text, bytea, jsonb),
+  waybill.read_rejected(text, uuid),
+  waybill.readmit_delivery(text, uuid, uuid, jsonb, integer),
   waybill.ms_until(timestamptz),
   waybill.delivery_facts(waybill.deliveries),
-  waybill.append_receipt(waybill.deliveries, jsonb),
+  waybill.append_receipt(text, text, jsonb),
   waybill.emit_delivery_event(waybill.deliveries, integer, text, jsonb),
   waybill.dispatch_chain(waybill.deliveries),
   waybill.chain_moved(waybill.deliveries, jsonb),
@@ -86,7 +94,7 @@ grant execute on function waybill.claim_unattended(integer, integer),
   waybill.delivery_may_follow(text, text) to waybill_operations;
 
 grant select on waybill.artifacts, waybill.receipts, waybill.receipt_checkpoints,
-  waybill.outbox_events, waybill.event_sinks, waybill.audit_log, waybill.deliveries,
-  waybill.delivery_attempts, waybill.replay_jobs, waybill.replay_items to waybill_observer;
+  waybill.outbox_events, waybill.audit_log, waybill.deliveries,
+  waybill.delivery_attempts to waybill_observer;
 grant select on waybill.schema_version
   to waybill_control, waybill_data, waybill_lifecycle, waybill_operations, waybill_observer;

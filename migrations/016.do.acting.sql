@@ -43,10 +43,42 @@ create function waybill.way_to(p_from text, p_to text) returns text[] language s
     when p_from = 'dispatching' then array['cancelling']
     when p_from = 'unknown' then array['reconciling'] end;
 
--- Closes a locked action with a result. It is the one that is recorded, if there is one. What was
--- reserved and not sent is given back.
-create function waybill.close_action(a waybill.actions, p_result jsonb) returns waybill.actions
+-- What the next receipt of the action is signed over.
+create function waybill.receipt_facts(a waybill.actions) returns jsonb language sql volatile
+  return jsonb_build_object('capabilityId', a.capability_id,
+    'requestSha256', encode(a.request_sha256, 'hex'), 'result', waybill.action_result(a),
+    'receiptSeq', a.receipt_seq, 'receiptDigest', a.receipt_digest, 'now', clock_timestamp());
+
+-- The receipt of an action that closes with this outcome.
+create function waybill.closing_receipt(p_outcome text) returns text language sql immutable
+  return 'action_' || case p_outcome when 'succeeded' then 'completed' else p_outcome end;
+
+-- Null: p_receipt is the receipt of kind p_kind (null: none is due) over the chain of the locked action. Else
+-- the answer by which the caller is asked for that one, and nothing may be written.
+create function waybill.ask_receipt(a waybill.actions, p_kind text, p_receipt jsonb) returns jsonb
+  language sql volatile
+  return case when p_kind is not null and coalesce(
+      p_receipt->>'kind' <> p_kind or (p_receipt->>'seq')::integer <> a.receipt_seq + 1
+        or p_receipt->>'previousDigest' is distinct from a.receipt_digest, true)
+    then jsonb_build_object('kind', 'sign', 'wanted', waybill.receipt_facts(a)
+      || jsonb_build_object('kind', p_kind)) end;
+
+-- Appends the receipt of a locked action that stays open; the chain was compared before.
+create function waybill.keep_receipt(a waybill.actions, p_receipt jsonb) returns waybill.actions
   language plpgsql as $$
+begin
+  update waybill.actions
+    set receipt_seq = (p_receipt->>'seq')::integer, receipt_digest = p_receipt->>'digest'
+    where tenant_id = a.tenant_id and action_id = a.action_id returning * into a;
+  perform waybill.append_receipt(a.tenant_id, 'action/' || a.action_id, p_receipt);
+  return a;
+end
+$$;
+
+-- Closes a locked action with a result, and with the receipt of that. It is the result that is recorded, if
+-- there is one. What was reserved and not sent is given back.
+create function waybill.close_action(a waybill.actions, p_result jsonb, p_receipt jsonb)
+  returns waybill.actions language plpgsql as $$
 declare
   v_result jsonb := coalesce(waybill.action_result(a), p_result);
   v_state text := case v_result->>'outcome'
@@ -67,8 +99,10 @@ begin
       result_sha256 = decode(v_result->>'resultSha256', 'hex'), error_code = v_result->>'errorCode',
       state = v_state, version = version + 1, closed_at = clock_timestamp(), attend_at = null,
       uncertain = false, repeatable = false, waiting_since = null,
-      reason = p_result->>'reason', detail = p_result->>'detail'
+      reason = p_result->>'reason', detail = p_result->>'detail',
+      receipt_seq = (p_receipt->>'seq')::integer, receipt_digest = p_receipt->>'digest'
     where tenant_id = a.tenant_id and action_id = a.action_id returning * into a;
+  perform waybill.append_receipt(a.tenant_id, 'action/' || a.action_id, p_receipt);
   return a;
 end
 $$;
@@ -79,5 +113,9 @@ grant execute on function
   waybill.read_action(text, text),
   waybill.walk_action(waybill.actions, text[]),
   waybill.way_to(text, text),
-  waybill.close_action(waybill.actions, jsonb)
+  waybill.receipt_facts(waybill.actions),
+  waybill.closing_receipt(text),
+  waybill.ask_receipt(waybill.actions, text, jsonb),
+  waybill.keep_receipt(waybill.actions, jsonb),
+  waybill.close_action(waybill.actions, jsonb, jsonb)
   to waybill_data;

@@ -28,36 +28,45 @@ end
 $$;
 
 -- It cannot be reserved any more. Without an effect it fails with the reason as its code; uncertain, it
--- is for a person. Answers its facts; null: no such action. Reserved or further: nothing changes.
+-- is for a person. Reserved or further: nothing changes. Answers {kind, action}: looked | unknown_action | sign
+-- (see ask_receipt).
 create function waybill.give_up_action(
-  p_tenant text, p_action text, p_reason text, p_detail text
+  p_tenant text, p_action text, p_reason text, p_detail text, p_receipt jsonb
 ) returns jsonb language plpgsql as $$
 declare
   a waybill.actions;
+  v_ask jsonb;
 begin
   perform set_config('waybill.tenant', p_tenant, true);
   select * into a from waybill.actions where tenant_id = p_tenant and action_id = p_action for update;
-  if not found then return null; end if;
+  if not found then return jsonb_build_object('kind', 'unknown_action'); end if;
+  v_ask := waybill.ask_receipt(a, case
+      when a.state = 'requested' then waybill.closing_receipt(coalesce(a.result_outcome, 'failed'))
+      when a.state = 'reconciling' and a.repeatable then 'host_found' end, p_receipt);
+  if v_ask is not null then return v_ask; end if;
   if a.state = 'requested' then
     a := waybill.close_action(a, jsonb_build_object('outcome', 'failed', 'errorCode', p_reason,
-      'reason', p_reason, 'detail', p_detail));
+      'reason', p_reason, 'detail', p_detail), p_receipt);
   elsif a.state = 'reconciling' and a.repeatable then
-    a := waybill.hand_to_operator(a, p_reason, p_detail);
+    a := waybill.keep_receipt(waybill.hand_to_operator(a, p_reason, p_detail), p_receipt);
   end if;
-  return waybill.action_facts(a);
+  return jsonb_build_object('kind', 'looked', 'action', waybill.action_facts(a));
 end
 $$;
 
 -- Somebody wants it stopped. Answers {kind, action}: cancelled (nothing was sent, now nothing will be) |
 -- requested (its host is to be told) | already (asked before) | needs_operator (a person decides) |
--- too_late (it is closed) | unknown_action. A tombstone answers like the action that it was.
+-- too_late (it is closed) | unknown_action | sign (see ask_receipt). A tombstone answers like the action that
+-- it was.
 create function waybill.request_cancel(
-  p_tenant text, p_action text, p_by text, p_reason text
+  p_tenant text, p_action text, p_by text, p_reason text, p_receipt jsonb
 ) returns jsonb language plpgsql as $$
 declare
   a waybill.actions;
   t waybill.route_attempts;
   v_asked boolean;
+  v_ends boolean;
+  v_ask jsonb;
 begin
   perform set_config('waybill.tenant', p_tenant, true);
   select * into a from waybill.actions where tenant_id = p_tenant and action_id = p_action for update;
@@ -68,6 +77,11 @@ begin
       'action', waybill.action_facts(a));
   end if;
   v_asked := a.cancel_requested_at is not null;
+  v_ends := a.state in ('requested', 'awaiting_approval') or a.state = 'reserved' and not a.uncertain;
+  v_ask := waybill.ask_receipt(a, case
+      when v_ends then waybill.closing_receipt(coalesce(a.result_outcome, 'cancelled'))
+      when not v_asked then 'cancel_requested' end, p_receipt);
+  if v_ask is not null then return v_ask; end if;
   if not v_asked then
     update waybill.actions set cancel_requested_at = clock_timestamp(), cancel_requested_by = p_by,
         attend_at = clock_timestamp() + interval '2 seconds'
@@ -80,9 +94,11 @@ begin
     select * into t from waybill.route_attempts
       where tenant_id = p_tenant and action_id = p_action and settled_at is null;
     if found then perform waybill.end_attempt(t, 'cancelled', null, '{}'); end if;
-    a := waybill.close_action(a, jsonb_build_object('outcome', 'cancelled'));
-  elsif a.state in ('requested', 'awaiting_approval') then
-    a := waybill.close_action(a, jsonb_build_object('outcome', 'cancelled'));
+  end if;
+  if v_ends then
+    a := waybill.close_action(a, jsonb_build_object('outcome', 'cancelled'), p_receipt);
+  elsif not v_asked then
+    a := waybill.keep_receipt(a, p_receipt);
   end if;
   return jsonb_build_object('kind', case when a.closed_at is not null then 'cancelled'
     when a.state = 'needs_operator' then 'needs_operator'
@@ -92,13 +108,17 @@ $$;
 
 -- A person says what became of an action that needs one: p_answer {outcome: completed | failed |
 -- cancelled | retry, reason, errorCode}. retry: it is certain that there was no effect, and it starts anew
--- with a new budget and a new span. Answers {kind, action}: resolved | not_waiting | unknown_action.
+-- with a new budget and a new span. Answers {kind, action}: resolved | not_waiting | unknown_action | sign (see
+-- ask_receipt).
 create function waybill.resolve_action(
-  p_tenant text, p_action text, p_by text, p_answer jsonb, p_result bytea
+  p_tenant text, p_action text, p_by text, p_answer jsonb, p_result bytea, p_receipt jsonb
 ) returns jsonb language plpgsql as $$
 declare
   a waybill.actions;
   t waybill.route_attempts;
+  v_outcome text := case p_answer->>'outcome'
+    when 'completed' then 'succeeded' else p_answer->>'outcome' end;
+  v_ask jsonb;
 begin
   perform set_config('waybill.tenant', p_tenant, true);
   select * into a from waybill.actions where tenant_id = p_tenant and action_id = p_action for update;
@@ -106,21 +126,25 @@ begin
   if a.state <> 'needs_operator' then
     return jsonb_build_object('kind', 'not_waiting', 'action', waybill.action_facts(a));
   end if;
+  v_ask := waybill.ask_receipt(a, case v_outcome when 'retry' then 'action_retried'
+    else waybill.closing_receipt(coalesce(a.result_outcome, v_outcome)) end, p_receipt);
+  if v_ask is not null then return v_ask; end if;
   select * into t from waybill.route_attempts where tenant_id = p_tenant and action_id = p_action
     order by attempt_no desc limit 1;
   insert into waybill.audit_log (tenant_id, actor, action, subject, detail)
     values (p_tenant, p_by, 'action.resolve', 'action/' || p_action, p_answer);
-  if p_answer->>'outcome' = 'retry' then
+  if v_outcome = 'retry' then
     a := waybill.walk_action(a, array['requested']);
     update waybill.actions set uncertain = false, begin_anew = true, store_epoch = null, waiting_since = null,
         reason = null, detail = null, cancel_requested_at = null, cancel_requested_by = null,
         budget_from = coalesce(t.attempt_no, 0), attend_at = clock_timestamp() + interval '5 seconds',
         deadline_at = clock_timestamp() + (deadline_at - created_at)
       where tenant_id = p_tenant and action_id = p_action returning * into a;
+    a := waybill.keep_receipt(a, p_receipt);
   else
-    a := waybill.record_outcome(a, t, jsonb_build_object(
-      'outcome', case p_answer->>'outcome' when 'completed' then 'succeeded' else p_answer->>'outcome' end,
-      'errorCode', p_answer->>'errorCode', 'reason', 'resolved', 'detail', p_answer->>'reason'), p_result);
+    a := waybill.record_outcome(a, t, jsonb_build_object('outcome', v_outcome,
+      'errorCode', p_answer->>'errorCode', 'reason', 'resolved', 'detail', p_answer->>'reason'), p_result,
+      p_receipt);
   end if;
   return jsonb_build_object('kind', 'resolved', 'action', waybill.action_facts(a));
 end
@@ -149,8 +173,8 @@ grant execute on function waybill.current_tenant() to public;
 grant execute on function
   waybill.hand_to_operator(waybill.actions, text, text),
   waybill.note_action_wait(text, text, text, text, integer),
-  waybill.give_up_action(text, text, text, text),
-  waybill.request_cancel(text, text, text, text),
-  waybill.resolve_action(text, text, text, jsonb, bytea)
+  waybill.give_up_action(text, text, text, text, jsonb),
+  waybill.request_cancel(text, text, text, text, jsonb),
+  waybill.resolve_action(text, text, text, jsonb, bytea, jsonb)
   to waybill_data;
 grant execute on function waybill.claim_unattended_actions(integer, integer) to waybill_operations;

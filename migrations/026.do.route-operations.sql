@@ -71,13 +71,15 @@ $$;
 
 -- Second half: the route is kept as evidence and retired, and the action may be reserved anywhere,
 -- by a host that never heard of it. p_repin: {by, reason, proof}. Answers {kind}: repinned | already |
--- refused {why} | unknown_action. overtaken: something else was done with the action meanwhile.
-create function waybill.conclude_repin(p_tenant text, p_action text, p_fence bigint, p_repin jsonb)
-returns jsonb language plpgsql as $$
+-- refused {why} | unknown_action | sign (see ask_receipt). overtaken: something else was done with the action meanwhile.
+create function waybill.conclude_repin(
+  p_tenant text, p_action text, p_fence bigint, p_repin jsonb, p_receipt jsonb
+) returns jsonb language plpgsql as $$
 declare
   a waybill.actions;
   r waybill.routes;
   v_why text;
+  v_ask jsonb;
 begin
   perform set_config('waybill.tenant', p_tenant, true);
   select * into a from waybill.actions where tenant_id = p_tenant and action_id = p_action for update;
@@ -87,6 +89,9 @@ begin
     then 'overtaken' end);
   if v_why is not null then return jsonb_build_object('kind', 'refused', 'why', v_why); end if;
   if r.retired_at is not null then return jsonb_build_object('kind', 'already'); end if;
+  v_ask := waybill.ask_receipt(a, 'action_repinned', p_receipt);
+  if v_ask is not null then return v_ask; end if;
+  perform waybill.keep_receipt(a, p_receipt);
   insert into waybill.retired_routes (tenant_id, action_id, generation, route, fence, retired_by, reason, proof)
     values (p_tenant, p_action, r.generation, waybill.route_json(r), r.fence, p_repin->>'by',
       p_repin->>'reason', waybill.bounded_evidence(p_repin->'proof'));
@@ -152,7 +157,7 @@ grant execute on function
   waybill.repin_fault(waybill.actions, waybill.routes),
   waybill.may_be_on_the_wire(waybill.actions),
   waybill.begin_repin(text, text, bigint),
-  waybill.conclude_repin(text, text, bigint, jsonb),
+  waybill.conclude_repin(text, text, bigint, jsonb, jsonb),
   waybill.hold_rate(text, text, bigint),
   waybill.shared_quota_full(text, text, integer)
   to waybill_data;

@@ -54,7 +54,7 @@ begin
       on conflict do nothing;
     exit when found;
     update waybill.artifacts set of_delivery = true, release_at = null
-      where tenant_id = p_tenant and sha256 = p_sha256 and not of_delivery;
+      where tenant_id = p_tenant and sha256 = p_sha256 and (not of_delivery or release_at is not null);
     exit when found;
     perform from waybill.artifacts where tenant_id = p_tenant and sha256 = p_sha256 and of_delivery;
     exit when found;
@@ -155,7 +155,11 @@ begin
   v_artifacts := waybill.release_artifacts(p_limit);
   with old as materialized (
     select b.tenant_id, b.action_id from waybill.action_tombstones b
-      where b.buried_at < clock_timestamp() - make_interval(days => v_settings.tombstone_retention_days)
+      where b.buried_at < clock_timestamp() - make_interval(days => greatest(
+          v_settings.tombstone_retention_days, waybill.longest_receipt_days(v_settings)))
+        -- The next action of its id begins another chain.
+        and not exists (select from waybill.receipts r
+          where r.tenant_id = b.tenant_id and r.subject = 'action/' || b.action_id)
       order by b.buried_at limit p_limit for update skip locked
   )
   delete from waybill.action_tombstones b using old
@@ -166,8 +170,8 @@ begin
 end
 $$;
 
--- Removes bytes whose time has come; those that another action has after all are kept. Says how many
--- it has looked at.
+-- Removes bytes whose time has come; those that an action or a delivery has after all are kept. Says how
+-- many it has looked at.
 create function waybill.release_artifacts(p_limit integer) returns integer language plpgsql as $$
 declare
   v_due integer;
@@ -176,13 +180,13 @@ begin
     select k.tenant_id, k.sha256 from waybill.artifacts k where k.release_at <= clock_timestamp()
       order by k.release_at limit p_limit for update skip locked
   ), judged as materialized (
-    select d.*, exists (select from waybill.actions a
-          where a.tenant_id = d.tenant_id and a.request_sha256 = d.sha256)
+    select n.*, n.delivery or exists (select from waybill.actions a
+          where a.tenant_id = n.tenant_id and a.request_sha256 = n.sha256)
         or exists (select from waybill.actions a
-          where a.tenant_id = d.tenant_id and a.result_sha256 = d.sha256) as used
-      from due d
+          where a.tenant_id = n.tenant_id and a.result_sha256 = n.sha256) as used
+      from (select d.*, waybill.delivery_needs(d.tenant_id, d.sha256) as delivery from due d) n
   ), kept as (
-    update waybill.artifacts k set release_at = null from judged j
+    update waybill.artifacts k set release_at = null, of_delivery = j.delivery from judged j
       where j.used and k.tenant_id = j.tenant_id and k.sha256 = j.sha256
   ), removed as (
     delete from waybill.artifacts k using judged j

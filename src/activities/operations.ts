@@ -1,10 +1,13 @@
 /** The activities of upkeep: thin, over the services that do the work. */
 import type { UpkeepActivities } from '../domain/upkeep';
+import { checkpointReceipts, removeReceipts } from '../services/checkpoints';
+import { retainDelivered } from '../services/delivery-retention';
 import type { UpkeepServices } from '../services/upkeep';
 import { auditCounters, forget, retain } from '../services/upkeep';
 import { whileBeating } from './beating';
 
-export function operationsActivities({ operations, differ }: UpkeepServices): UpkeepActivities {
+export function operationsActivities(services: UpkeepServices): UpkeepActivities {
+  const { operations, differ } = services;
   return {
     retainActions: () => whileBeating(({ signal }) => retain(operations, signal)),
     auditCounters: () =>
@@ -14,5 +17,8 @@ export function operationsActivities({ operations, differ }: UpkeepServices): Up
         return { differences: differences.length, more };
       }),
     forgetExpired: () => whileBeating(({ signal }) => forget(operations, signal)),
+    retainDeliveries: () => whileBeating(({ signal }) => retainDelivered(operations, signal)),
+    checkpointReceipts: () => whileBeating(({ signal }) => checkpointReceipts(services, signal)),
+    removeReceipts: () => whileBeating(({ signal }) => removeReceipts(services, signal)),
   };
 }

@@ -1,13 +1,14 @@
-/** `waybill deliveries`: finding, showing and replaying deliveries. */
+/** `waybill deliveries`: finding, showing, replaying and readmitting deliveries. */
 import type { Command } from 'commander';
 import { addList } from './deliveries/list';
+import { addReadmit } from './deliveries/readmit';
 import { addReplay } from './deliveries/replay';
 import { addShow } from './deliveries/show';
 
 export function addDeliveries(program: Command): void {
   const deliveries = program
     .command('deliveries')
-    .description('Find, show and replay deliveries.')
+    .description('Find, show, replay and readmit deliveries.')
     .helpCommand(false)
     .addHelpText(
       'after',
@@ -18,4 +19,5 @@ export function addDeliveries(program: Command): void {
   addList(deliveries);
   addShow(deliveries);
   addReplay(deliveries);
+  addReadmit(deliveries);
 }

@@ -6,7 +6,7 @@ import { ActionDetailRow, ActionRow, type ActionFilters } from '../schemas/api-a
 import { jsonOf } from '../schemas/json-bytes';
 import type { Database, Row, Statement } from './database';
 import type { ActionPlace } from './lists';
-import { goesOn, readAsTenant, utc } from './lists';
+import { goesOn, readAsTenant, receiptChain, utc } from './lists';
 import { attemptCount, attemptHistory, routeJson } from './route-lists';
 
 export interface ActionListRequest {
@@ -33,6 +33,8 @@ const matches = `a.tenant_id = $1
   and a.created_at < coalesce($5::timestamptz, 'infinity')
   and ${goesOn({ at: 'a.created_at', id: 'a.action_id' }, 6)}`;
 
+const RECEIPTS = receiptChain('a.tenant_id', `'action/' || a.action_id`);
+
 const newestFirst = 'order by a.created_at desc, a.action_id desc';
 
 export const actionListStatements = {
@@ -55,7 +57,7 @@ export const actionListStatements = {
     text: `select ${row}, null as "removedAt",
       (select ${routeJson} from waybill.routes r
         where r.tenant_id = a.tenant_id and r.action_id = a.action_id) as route,
-      ${attemptHistory('a')} as attempts,
+      ${attemptHistory('a')} as attempts, ${RECEIPTS} as receipts,
       (select f.content from waybill.artifacts f
         where f.tenant_id = a.tenant_id and f.sha256 = a.result_sha256) as "resultContent"
       from waybill.actions a where a.tenant_id = $1 and a.action_id = $2`,
@@ -64,6 +66,7 @@ export const actionListStatements = {
   showTombstone: {
     name: 'action_show_tombstone',
     text: `select ${row}, ${utc('b.buried_at')} as "removedAt", null as route, '[]'::jsonb as attempts,
+        ${RECEIPTS} as receipts,
         null as "resultContent"
       from waybill.action_tombstones b cross join lateral waybill.buried_action(b) a
       where b.tenant_id = $1 and b.action_id = $2`,

@@ -1,13 +1,18 @@
-/** The steps of an action in Postgres: sending, asking, waiting, stopping. One function a step. */
+/**
+ * The steps of an action in Postgres: sending, asking, waiting, stopping. One function a step. What a
+ * person must be able to prove is written with its receipt (docs/architecture, "Receipts").
+ */
 import type { DispatchRequest } from '../domain/action-activities';
 import type { ActionRef } from '../domain/action-service';
+import type { SignActionReceipt } from '../domain/receipts';
 import type { ActionResult, Settlement, UnknownCause } from '../domain/routes';
+import type { ActionPosition } from '../schemas/action-step-rows';
 import {
-  ActionPosition,
   BeginDispatchAnswer,
   BeginFencingAnswer,
   CloseDispatchAnswer,
   ConcludeFencingAnswer,
+  GiveUpAnswer,
   ReadAction,
   RequestCancelAnswer,
   ResolveActionAnswer,
@@ -15,6 +20,7 @@ import {
 } from '../schemas/action-step-rows';
 import type { Database, Statement } from './database';
 import { onlyRow } from './database';
+import { writeReceipted, type Receipting } from './receipted';
 
 export const actionStepStatements = {
   read: { name: 'action_read', text: 'select waybill.read_action($1, $2) as action' },
@@ -24,11 +30,11 @@ export const actionStepStatements = {
   },
   closeDispatch: {
     name: 'action_close_dispatch',
-    text: 'select waybill.close_dispatch($1, $2, $3, $4, $5) as answer',
+    text: 'select waybill.close_dispatch($1, $2, $3, $4, $5, $6) as answer',
   },
   settleLost: {
     name: 'action_settle_lost',
-    text: 'select waybill.settle_lost($1, $2, $3, $4)',
+    text: 'select waybill.settle_lost($1, $2, $3, $4, $5) as answer',
   },
   beginFencing: {
     name: 'action_begin_fencing',
@@ -36,7 +42,7 @@ export const actionStepStatements = {
   },
   concludeFencing: {
     name: 'action_conclude_fencing',
-    text: 'select waybill.conclude_fencing($1, $2, $3, $4, $5) as answer',
+    text: 'select waybill.conclude_fencing($1, $2, $3, $4, $5, $6) as answer',
   },
   noteWait: {
     name: 'action_note_wait',
@@ -44,15 +50,15 @@ export const actionStepStatements = {
   },
   giveUp: {
     name: 'action_give_up',
-    text: 'select waybill.give_up_action($1, $2, $3, $4) as action',
+    text: 'select waybill.give_up_action($1, $2, $3, $4, $5) as answer',
   },
   requestCancel: {
     name: 'action_request_cancel',
-    text: 'select waybill.request_cancel($1, $2, $3, $4) as answer',
+    text: 'select waybill.request_cancel($1, $2, $3, $4, $5) as answer',
   },
   resolve: {
     name: 'action_resolve',
-    text: 'select waybill.resolve_action($1, $2, $3, $4, $5) as answer',
+    text: 'select waybill.resolve_action($1, $2, $3, $4, $5, $6) as answer',
   },
   claimUnattended: {
     name: 'action_claim_unattended',
@@ -97,12 +103,14 @@ export interface DispatchClose {
 export async function closeDispatch(
   db: Database,
   at: ActionRef & { readonly fence: number },
-  close: DispatchClose,
-  resultBytes: Uint8Array | null,
+  close: DispatchClose & { readonly resultBytes: Uint8Array | null },
+  receipting: Receipting,
 ): Promise<CloseDispatchAnswer> {
-  const values = [at.tenantId, at.actionId, at.fence, JSON.stringify(close), resultBytes];
-  const rows = await db.query(actionStepStatements.closeDispatch, values);
-  return CloseDispatchAnswer.parse(onlyRow(rows)['answer']);
+  const { resultBytes, ...rest } = close;
+  const values = [at.tenantId, at.actionId, at.fence, JSON.stringify(rest), resultBytes];
+  const { closeDispatch: statement } = actionStepStatements;
+  const row = await writeReceipted(db, statement, receipting, (receipt) => [...values, receipt]);
+  return CloseDispatchAnswer.parse(row['answer']);
 }
 
 /** Settles an attempt whose sender is lost: the row knows whether anything was sent. */
@@ -110,9 +118,14 @@ export async function settleLost(
   db: Database,
   at: ActionRef & { readonly fence: number },
   evidence: Readonly<Record<string, unknown>>,
+  sign: SignActionReceipt,
 ): Promise<void> {
   const values = [at.tenantId, at.actionId, at.fence, JSON.stringify(evidence)];
-  await db.query(actionStepStatements.settleLost, values);
+  const receipting = { expected: null, sign };
+  await writeReceipted(db, actionStepStatements.settleLost, receipting, (receipt) => [
+    ...values,
+    receipt,
+  ]);
 }
 
 /** Opens a fencing call; `request` is there for a memory that is asked to look. */
@@ -120,9 +133,15 @@ export async function beginFencing(
   db: Database,
   { tenantId, actionId }: ActionRef,
   ask: { readonly aboveFence: number | null; readonly adopt: string | null },
+  sign: SignActionReceipt,
 ): Promise<{ readonly answer: BeginFencingAnswer; readonly request: Buffer | null }> {
-  const values = [tenantId, actionId, JSON.stringify(ask)];
-  const row = onlyRow(await db.query(actionStepStatements.beginFencing, values));
+  const { aboveFence, adopt } = ask;
+  const { beginFencing: statement } = actionStepStatements;
+  const row = await writeReceipted(db, statement, { expected: null, sign }, (receipt) => [
+    tenantId,
+    actionId,
+    JSON.stringify({ aboveFence, adopt, receipt: JSON.parse(receipt ?? 'null') as unknown }),
+  ]);
   return { answer: BeginFencingAnswer.parse(row['answer']), request: bytesOf(row['request']) };
 }
 
@@ -146,12 +165,15 @@ export async function concludeFencing(
     readonly evidence: Readonly<Record<string, unknown>>;
     /** The memory that knows the action since this call; null: no other than before. */
     readonly adopted: string | null;
+    readonly resultBytes: Uint8Array | null;
   },
-  resultBytes: Uint8Array | null,
+  receipting: Receipting,
 ): Promise<ConcludeFencingAnswer> {
-  const values = [at.tenantId, at.actionId, at.fence, JSON.stringify(found), resultBytes];
-  const rows = await db.query(actionStepStatements.concludeFencing, values);
-  return ConcludeFencingAnswer.parse(onlyRow(rows)['answer']);
+  const { resultBytes, ...rest } = found;
+  const values = [at.tenantId, at.actionId, at.fence, JSON.stringify(rest), resultBytes];
+  const { concludeFencing: statement } = actionStepStatements;
+  const row = await writeReceipted(db, statement, receipting, (receipt) => [...values, receipt]);
+  return ConcludeFencingAnswer.parse(row['answer']);
 }
 
 /** The action waits for time: why, and for how long. */
@@ -169,10 +191,16 @@ export async function giveUpAction(
   db: Database,
   { tenantId, actionId }: ActionRef,
   why: { readonly reason: string; readonly detail: string },
+  sign: SignActionReceipt,
 ): Promise<ActionPosition | null> {
   const values = [tenantId, actionId, why.reason, why.detail];
-  const rows = await db.query(actionStepStatements.giveUp, values);
-  return ActionPosition.nullable().parse(onlyRow(rows)['action']);
+  const receipting = { expected: null, sign };
+  const row = await writeReceipted(db, actionStepStatements.giveUp, receipting, (receipt) => [
+    ...values,
+    receipt,
+  ]);
+  const answer = GiveUpAnswer.parse(row['answer']);
+  return answer.kind === 'looked' ? answer.action : null;
 }
 
 /** Decides a cancel on the row. */
@@ -180,23 +208,35 @@ export async function requestCancel(
   db: Database,
   { tenantId, actionId }: ActionRef,
   who: { readonly cancelledBy: string; readonly reason: string },
+  sign: SignActionReceipt,
 ) {
   const values = [tenantId, actionId, who.cancelledBy, who.reason];
-  const rows = await db.query(actionStepStatements.requestCancel, values);
-  return RequestCancelAnswer.parse(onlyRow(rows)['answer']);
+  const { requestCancel: statement } = actionStepStatements;
+  const receipting = { expected: null, sign };
+  const row = await writeReceipted(db, statement, receipting, (receipt) => [...values, receipt]);
+  return RequestCancelAnswer.parse(row['answer']);
 }
 
 /** Writes what a person says became of an action that needs one. */
 export async function resolveAction(
   db: Database,
   { tenantId, actionId }: ActionRef,
-  resolution: { readonly outcome: string; readonly by: string; readonly reason: string },
+  resolution: {
+    readonly outcome: string;
+    readonly by: string;
+    readonly reason: string;
+    readonly errorCode: string | null;
+  },
+  sign: SignActionReceipt,
 ) {
-  const { by, outcome, reason } = resolution;
-  const errorCode = outcome === 'failed' ? 'resolved_as_failed' : null;
-  const answer = JSON.stringify({ outcome, reason, errorCode });
-  const rows = await db.query(actionStepStatements.resolve, [tenantId, actionId, by, answer, null]);
-  return ResolveActionAnswer.parse(onlyRow(rows)['answer']);
+  const { by, outcome, reason, errorCode } = resolution;
+  const values = [tenantId, actionId, by, JSON.stringify({ outcome, reason, errorCode }), null];
+  const receipting = { expected: null, sign };
+  const row = await writeReceipted(db, actionStepStatements.resolve, receipting, (receipt) => [
+    ...values,
+    receipt,
+  ]);
+  return ResolveActionAnswer.parse(row['answer']);
 }
 
 /** Open actions that are due to be attended to; over a pool of role `waybill_operations`. */

@@ -16,6 +16,7 @@ import { onlyRow } from './database';
 const SUBSCRIPTIONS = `
   select s.tenant_id as tenant, s.subscription_id as id, s.instance_id as instance,
       s.target_id as target, s.event_types as "eventTypes", s.retry_profile as retry, s.state,
+      s.drain_per_second::float8 as "drainPerSecond",
       s.pause_reason as "pauseReason",
       case when g.ingress_ref is not null then jsonb_build_object('ref', g.ingress_ref,
         'bodyLimitBytes', g.body_limit_bytes, 'secrets', g.secrets) end as ingress
@@ -35,6 +36,9 @@ export const catalogStatements = {
         'replicaLeaseMs', s.replica_lease_ms, 'replicaHysteresis', s.replica_hysteresis,
         'actionRetentionDays', s.action_retention_days,
         'tombstoneRetentionDays', s.tombstone_retention_days,
+        'eventRetentionDays', s.event_retention_days, 'eventHoldDays', s.event_hold_days,
+        'targetAddresses', s.target_addresses, 'workflowTargets', s.workflow_targets,
+        'retention', s.retention,
         'requiredEvidence', s.required_evidence, 'trustedSigners', s.trusted_signers) as settings
       from waybill.catalog_revision r cross join waybill.settings s`,
   },
@@ -75,7 +79,11 @@ export const catalogStatements = {
     name: 'catalog_targets',
     text: `select tenant_id as tenant, target_id as id,
         case kind when 'http' then config end as http,
-        case kind when 'action' then config end as action
+        case kind when 'action' then config end as action,
+        case kind when 'workflow' then config end as workflow,
+        case kind when 'event' then config end as event,
+        jsonb_build_object('drainPerSecond', drain_per_second, 'maxInFlight', max_in_flight,
+          'breakerFailures', breaker_failures, 'breakerOpenMs', breaker_open_ms) as flow
       from waybill.targets
       where (tenant_id, target_id) in (select * from unnest($1::text[], $2::text[]))`,
   },

@@ -1,7 +1,8 @@
 /** Deliveries in Postgres: receiving, attempts, settlement, replay. One function, one round trip. */
-import type { AttemptOutcome } from '../domain/attempts';
+import type { AttemptOutcome, TargetHealth } from '../domain/attempts';
 import type { DeliveryId, SubscriptionId, TenantId } from '../domain/ids';
 import type { DeliveryRef } from '../domain/delivery-activities';
+import type { ReceiptRow } from '../domain/receipts';
 import {
   CloseAttemptAnswer,
   DeliveryFacts,
@@ -12,6 +13,7 @@ import {
   ReplayDeliveryAnswer,
   UnattendedDelivery,
 } from '../schemas/delivery-rows';
+import type { RejectedRequest } from '../schemas/rejected-requests';
 import type { Database, Statement } from './database';
 import { onlyRow } from './database';
 
@@ -48,6 +50,10 @@ export const deliveryStatements = {
     name: 'delivery_claim_unattended',
     text: 'select * from waybill.claim_unattended($1, $2)',
   },
+  releaseGated: {
+    name: 'delivery_release_gated',
+    text: 'select waybill.release_gated($1) as released',
+  },
   forgetExpired: {
     name: 'delivery_forget_expired',
     text: 'select waybill.forget_expired($1) as forgotten',
@@ -82,14 +88,6 @@ export interface VerifiedRequest extends ReceivedRequest {
   readonly attendAfterMs: number;
 }
 
-export interface ReceiptRow {
-  readonly kind: string;
-  readonly seq: number;
-  readonly previousDigest: string | null;
-  readonly jws: string;
-  readonly digest: string;
-}
-
 export interface AttemptClose {
   readonly outcome: AttemptOutcome;
   readonly reason: string | null;
@@ -101,6 +99,8 @@ export interface AttemptClose {
   readonly decision: 'acknowledged' | 'retry' | 'failed';
   readonly delayMs: number | null;
   readonly pauseSubscription: boolean;
+  /** What it says of its target; null: nothing. */
+  readonly targetHealth: TargetHealth | null;
 }
 
 /** Payload, dedup key and row in one transaction; see `waybill.ingest_delivery`. */
@@ -108,16 +108,11 @@ export async function ingestDelivery(
   db: Database,
   request: VerifiedRequest,
 ): Promise<IngestAnswer> {
-  const fields = {
-    ...describe(request),
-    dedupKey: request.dedupKey,
-    ...(request.freshness ?? {}),
-  };
   const rows = await db.query(deliveryStatements.ingest, [
     request.tenantId,
     request.deliveryId,
     request.subscriptionId,
-    JSON.stringify(fields),
+    JSON.stringify(fieldsOf(request)),
     request.payload,
     request.attendAfterMs,
   ]);
@@ -128,7 +123,12 @@ export async function ingestDelivery(
 export async function rejectDelivery(
   db: Database,
   request: ReceivedRequest,
-  why: { readonly reason: string; readonly detail: string },
+  why: {
+    readonly reason: string;
+    readonly detail: string;
+    /** What it can be judged again by; without it, it cannot be. */
+    readonly request?: RejectedRequest | null;
+  },
 ): Promise<void> {
   await db.query(deliveryStatements.reject, [
     request.tenantId,
@@ -224,6 +224,15 @@ export async function claimUnattended(
 }
 
 /**
+ * Releases up to `limit` deliveries whose gate is open again, each at its rate (role operations); they
+ * are then due for attention.
+ * @returns how many
+ */
+export async function releaseGated(db: Database, limit: number): Promise<number> {
+  return Number(onlyRow(await db.query(deliveryStatements.releaseGated, [limit]))['released']);
+}
+
+/**
  * Forgets up to `limit` rejected payloads and as many expired dedup keys (role operations); true when
  * there may be more.
  */
@@ -231,6 +240,11 @@ export async function forgetExpired(db: Database, limit: number): Promise<boolea
   const rows = await db.query(deliveryStatements.forgetExpired, [limit]);
   const { rejectedPayloads, dedupKeys } = ForgottenCounts.parse(onlyRow(rows)['forgotten']);
   return rejectedPayloads === limit || dedupKeys === limit;
+}
+
+/** A verified request as the database takes it. */
+export function fieldsOf(request: VerifiedRequest): Record<string, unknown> {
+  return { ...describe(request), dedupKey: request.dedupKey, ...(request.freshness ?? {}) };
 }
 
 function describe(request: ReceivedRequest): Record<string, unknown> {

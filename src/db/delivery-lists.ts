@@ -4,7 +4,7 @@ import type { DeliveryId, TenantId } from '../domain/ids';
 import { DeliveryHistoryRow, DeliveryRow } from '../schemas/api-deliveries';
 import type { DeliveryFilters } from '../schemas/api-deliveries';
 import type { Database, Statement } from './database';
-import { newest, readAsTenant, utc } from './lists';
+import { goesOn, newest, receiptChain, readAsTenant, utc } from './lists';
 
 /** The place in the list from which a page goes on: the last row of the page before. */
 export interface ListPosition {
@@ -24,7 +24,8 @@ const row = `
   d.delivery_id as "deliveryId", d.direction, d.connector_id as "connectorId",
   d.instance_id as "instanceId", d.subscription_id as "subscriptionId",
   d.external_id as "externalId", d.event_type as "eventType", d.state, d.reason, d.detail,
-  d.attempts, d.series, d.duplicate_of as "duplicateOf", d.conflict,
+  d.attempts, d.series, d.duplicate_of as "duplicateOf",
+  d.readmitted_from as "readmittedFrom", d.conflict,
   encode(d.payload_sha256, 'hex') as "payloadSha256", d.payload_bytes as "payloadBytes",
   ${utc('d.received_at')} as "receivedAt", ${utc('d.settled_at')} as "settledAt",
   ${utc('d.next_attempt_at')} as "nextAttemptAt", ${utc('d.waiting_since')} as "waitingSince",
@@ -48,6 +49,8 @@ export async function listDeliveries(db: Database, request: ListRequest): Promis
     filters.receivedFrom ?? null,
     filters.receivedTo ?? null,
     filters.externalId ?? null,
+    filters.reason ?? null,
+    filters.eventType ?? null,
     after?.receivedAt ?? null,
     after?.deliveryId ?? null,
     request.limit,
@@ -81,12 +84,11 @@ select ${row}
     and d.received_at >= coalesce($6::timestamptz, '-infinity')
     and d.received_at < coalesce($7::timestamptz, 'infinity')
     and ($8::text is null or d.external_id = $8)
-    -- By value, so that the row itself may be gone by now.
-    and (d.received_at, d.delivery_id) < (
-      coalesce($9::timestamptz, 'infinity'),
-      coalesce($10::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+    and ($9::text is null or d.reason = $9)
+    and ($10::text is null or d.event_type = $10)
+    and ${goesOn({ at: 'd.received_at', id: 'd.delivery_id', idType: 'uuid' }, 11)}
   order by d.received_at desc, d.delivery_id desc
-  limit $11`;
+  limit $13`;
 }
 
 function historyText(): string {
@@ -99,12 +101,7 @@ function historyText(): string {
     source: `waybill.delivery_attempts a
       where a.tenant_id = d.tenant_id and a.delivery_id = d.delivery_id`,
   });
-  const receipts = newest('seq', 'r.seq', {
-    columns: `r.seq, r.kind, r.jws, r.digest, r.previous_digest as "previousDigest",
-      ${utc('r.created_at')} as "createdAt"`,
-    source: `waybill.receipts r
-      where r.tenant_id = d.tenant_id and r.subject = 'delivery/' || d.delivery_id`,
-  });
+  const receipts = receiptChain('d.tenant_id', `'delivery/' || d.delivery_id`);
   const replays = newest('series', 'l.audit_id', {
     columns: `${utc('l.at')} as "replayedAt", l.actor as "replayedBy",
       l.detail->>'reason' as reason, (l.detail->>'series')::integer as series`,

@@ -54,14 +54,25 @@ export function utc(column: string): string {
 
 /**
  * SQL that a list goes on where the page before ended. By value, so that the row itself may be gone by
- * now; the instant alone first, which is what an index can be entered with under row-level security.
+ * now. Never as a comparison of rows: beside another bound on the instant Postgres would enter the index
+ * at that one, and read all newer rows again.
  */
 export function goesOn(
-  columns: { readonly at: string; readonly id: string },
+  columns: { readonly at: string; readonly id: string; readonly idType?: 'uuid' },
   first: number,
 ): string {
-  const { at, id } = columns;
+  const { at, id, idType = 'text' } = columns;
   return `${at} <= coalesce($${first}::timestamptz, 'infinity')
     and ($${first}::timestamptz is null
-      or (${at}, ${id}) < ($${first}::timestamptz, $${first + 1}::text))`;
+      or ${at} < $${first}::timestamptz or ${id} < $${first + 1}::${idType})`;
+}
+
+/** SQL for the chain of receipts of a row whose tenant and subject these expressions tell. */
+export function receiptChain(tenant: string, subject: string): string {
+  return newest('seq', 'r.seq', {
+    columns: `r.seq, r.kind, r.jws, r.digest, r.previous_digest as "previousDigest",
+      ${utc('r.created_at')} as "createdAt"`,
+    source: `waybill.receipts r
+      where r.tenant_id = ${tenant} and r.subject = ${subject}`,
+  });
 }

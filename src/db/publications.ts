@@ -18,6 +18,7 @@ import type {
 } from '../schemas/catalog-rows';
 import type { Run, Statement } from './database';
 import { onlyRow } from './database';
+import { writeEventSinks, type PublishedSink } from './event-sinks';
 import { projectEvidence, writeEvidence } from './evidence';
 import type { RoutingRows } from './routing-publications';
 import { writeAll, writeReplicas, writeRouting } from './routing-publications';
@@ -33,7 +34,8 @@ export const publicationStatements = {
       rejected_bytes_minutes = $3, circuit_unknowns = $4, circuit_open_ms = $5,
       circuit_probes = $6, replica_lease_ms = $7, replica_hysteresis = $8,
       action_retention_days = $9, tombstone_retention_days = $10, required_evidence = $11,
-      trusted_signers = $12`,
+      trusted_signers = $12, event_retention_days = $13, event_hold_days = $14,
+      target_addresses = $15, workflow_targets = $16, retention = $17`,
   },
   // Of a connector that is there only whether it is enabled can change.
   connectors: {
@@ -72,22 +74,32 @@ export const publicationStatements = {
   },
   targets: {
     name: 'publication_targets',
-    text: `insert into waybill.targets (tenant_id, target_id, kind, config)
-      select tenant, id, case when action is null then 'http' else 'action' end,
-          coalesce(action, http)
-        from jsonb_to_recordset($1) as r(tenant text, id text, http jsonb, action jsonb)
-      on conflict (tenant_id, target_id) do update set config = excluded.config`,
+    text: `insert into waybill.targets (tenant_id, target_id, kind, config, drain_per_second,
+        max_in_flight, breaker_failures, breaker_open_ms)
+      select tenant, id, case when action is not null then 'action'
+            when workflow is not null then 'workflow' when event is not null then 'event'
+            else 'http' end,
+          coalesce(action, workflow, event, http), (flow->>'drainPerSecond')::numeric,
+          (flow->>'maxInFlight')::integer, (flow->>'breakerFailures')::integer,
+          (flow->>'breakerOpenMs')::integer
+        from jsonb_to_recordset($1) as r(tenant text, id text, http jsonb, action jsonb,
+          workflow jsonb, event jsonb, flow jsonb)
+      on conflict (tenant_id, target_id) do update set config = excluded.config,
+        drain_per_second = excluded.drain_per_second, max_in_flight = excluded.max_in_flight,
+        breaker_failures = excluded.breaker_failures, breaker_open_ms = excluded.breaker_open_ms`,
   },
   subscriptions: {
     name: 'publication_subscriptions',
     text: `insert into waybill.subscriptions (tenant_id, subscription_id, instance_id, target_id,
-        event_types, retry_profile, state, pause_reason)
-      select tenant, id, instance, target, "eventTypes", retry, state, "pauseReason"
+        event_types, retry_profile, drain_per_second, state, pause_reason)
+      select tenant, id, instance, target, "eventTypes", retry, "drainPerSecond", state, "pauseReason"
         from jsonb_to_recordset($1) as r(tenant text, id text, instance text, target text,
-          "eventTypes" text[], retry jsonb, state text, "pauseReason" text)
+          "eventTypes" text[], retry jsonb, "drainPerSecond" numeric, state text,
+          "pauseReason" text)
       on conflict (tenant_id, subscription_id) do update
         set instance_id = excluded.instance_id, target_id = excluded.target_id,
             event_types = excluded.event_types, retry_profile = excluded.retry_profile,
+            drain_per_second = excluded.drain_per_second,
             state = excluded.state, pause_reason = excluded.pause_reason`,
   },
   // References may be exchanged between subscriptions: give them up first. No written reference
@@ -162,6 +174,7 @@ export interface PublicationRows extends RoutingRows {
   readonly targets: readonly TargetRow[];
   readonly subscriptions: readonly SubscriptionRow[];
   readonly ingresses: readonly (TenantKey & IngressRow)[];
+  readonly eventSinks: readonly PublishedSink[];
   readonly connectorEvents: readonly PublicationEvent<VersionKey>[];
   readonly subscriptionEvents: readonly PublicationEvent<TenantKey>[];
 }
@@ -202,6 +215,7 @@ export async function writeDefinitions(run: Run, rows: PublicationRows): Promise
   await writeAll(run, statements.instances, rows.instances);
   await writeRouting(run, rows);
   await writeAll(run, statements.targets, rows.targets);
+  await writeEventSinks(run, rows.eventSinks);
 }
 
 /**
@@ -237,6 +251,9 @@ async function writeSettings(run: Run, settings: SettingsRow): Promise<void> {
     ...[routing.replicaLeaseMs, routing.replicaHysteresis],
     ...[routing.actionRetentionDays, routing.tombstoneRetentionDays],
     ...[routing.requiredEvidence, trustedSigners && JSON.stringify(trustedSigners)],
+    ...[routing.eventRetentionDays, routing.eventHoldDays],
+    ...[JSON.stringify(routing.targetAddresses), JSON.stringify(routing.workflowTargets)],
+    JSON.stringify(routing.retention),
   ]);
 }
 

@@ -20,6 +20,7 @@ export const FAILURE_REASONS = [
   'permanent_refusal',
   'connection_refused',
   'connection_failed',
+  'address_refused',
   'timed_out',
   'answer_lost',
   'worker_lost',
@@ -28,6 +29,9 @@ export const FAILURE_REASONS = [
   'subscription_deactivated',
   'instance_revoked',
   'connector_revoked',
+  // Of a target that is a workflow.
+  'workflow_not_allowed',
+  'workflow_refused',
   // Of a target that is an action.
   'capability_unavailable',
   'approval_required',
@@ -37,6 +41,9 @@ export const FAILURE_REASONS = [
   'action_cancelled',
 ] as const;
 export type FailureReason = (typeof FAILURE_REASONS)[number];
+
+/** `address_refused`: its address is one that must not be called. */
+export type NotSent = 'connection_refused' | 'connection_failed' | 'address_refused';
 
 /** What an HTTP target did with one attempt. */
 export type HttpAnswer =
@@ -48,7 +55,12 @@ export type HttpAnswer =
       /** The declared check on the body: null when none is declared. */
       readonly bodyAccepted: boolean | null;
     }
-  | { readonly kind: 'not_sent'; readonly reason: 'connection_refused' | 'connection_failed' }
+  | {
+      readonly kind: 'not_sent';
+      readonly reason: NotSent;
+      /** The URL says so itself: no later attempt can help. */
+      readonly forGood?: true;
+    }
   | { readonly kind: 'lost'; readonly reason: 'timed_out' | 'answer_lost' };
 
 export interface Verdict {
@@ -60,6 +72,31 @@ export interface Verdict {
   readonly pausesSubscription: boolean;
 }
 
+/** What an attempt says of the target itself, which is what its breaker goes by. */
+export type TargetHealth = 'healthy' | 'failing';
+
+/** Nobody answered as a target that works would: the next delivery would fare no better. */
+const FAILING: readonly (FailureReason | null)[] = [
+  'status_refused',
+  'redirect_refused',
+  'connection_refused',
+  'connection_failed',
+  'timed_out',
+  'answer_lost',
+];
+/** It answered, and refused this one delivery. */
+const ANSWERING: readonly (FailureReason | null)[] = [
+  'body_refused',
+  'target_gone',
+  'permanent_refusal',
+];
+
+/** Null: nothing, as where a worker was lost or nothing was sent for want of a secret. */
+export function targetHealth({ outcome, reason }: Verdict): TargetHealth | null {
+  if (outcome === 'acknowledged' || ANSWERING.includes(reason)) return 'healthy';
+  return FAILING.includes(reason) ? 'failing' : null;
+}
+
 /** Statuses of 4xx that a later attempt can cure. */
 const PASSING_4XX: readonly number[] = [408, 425, 429];
 
@@ -67,7 +104,7 @@ const PASSING_4XX: readonly number[] = [408, 425, 429];
 export function judgeHttpAnswer(answer: HttpAnswer): Verdict {
   switch (answer.kind) {
     case 'not_sent':
-      return verdict('not_sent', answer.reason, true);
+      return verdict('not_sent', answer.reason, answer.forGood !== true);
     case 'lost':
       return verdict('unknown', answer.reason, true);
     case 'answered':

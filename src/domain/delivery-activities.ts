@@ -63,8 +63,13 @@ export type AttemptAnswer =
   | {
       readonly kind: 'held';
       readonly state: DeliveryState;
-      /** `paused` by an operator, `target_gone`, `instance_disabled` or `connector_disabled`. */
+      /**
+       * `paused` by an operator, `target_gone`, `instance_disabled` or `connector_disabled`; of its
+       * target `target_paused`, `breaker_open`, `target_busy`, or `draining`: its turn comes.
+       */
       readonly why: string;
+      /** When it looks again if nobody nudges it; left out: at the poll of the workflow. */
+      readonly againInMs?: number;
     }
   /** Nothing was tried: the row is in a state that wants no attempt. */
   | {

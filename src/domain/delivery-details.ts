@@ -17,10 +17,23 @@ export function retryDetails(answer: Answer<'retry'>, dueAtIso: string): string 
 }
 
 const HELD: Readonly<Record<string, readonly [cause: string, remedy: string]>> = {
-  paused: ['its subscription is paused', 'publish the subscription as `active`'],
+  paused: ['its subscription is paused', 'resume it with `waybill subscriptions resume`'],
   target_gone: [
     'its target answered 410, which paused the subscription',
-    'correct the target and publish the subscription as `active`',
+    'correct the target and resume it with `waybill subscriptions resume`',
+  ],
+  target_paused: ['its target is paused', 'resume it with `waybill targets resume`'],
+  breaker_open: [
+    'its target failed several times in a row, so that nothing is sent there for a while',
+    'repair the target; it is tried again by itself, one delivery at a time',
+  ],
+  target_busy: [
+    'as many attempts as its target takes are under way',
+    'wait, or publish the target with a higher `maxInFlight`',
+  ],
+  draining: [
+    'others that waited for the same target go first, at its drain rate',
+    'wait, or publish the target with a higher `drainPerSecond`',
   ],
   instance_disabled: ['its instance is disabled', 'publish the instance as `enabled`'],
   connector_disabled: ['its connector is disabled', 'have a platform admin enable the connector'],

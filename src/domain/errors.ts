@@ -20,6 +20,7 @@ export const errorCatalogue = {
   body_incomplete: entry(400, false, 'The body ended before its announced length.'),
   signature_refused: entry(401, false, 'The signature does not match any valid secret.'),
   signature_stale: entry(401, false, 'The signed timestamp is outside the tolerance.'),
+  handshake_refused: entry(403, false, 'What this request must show to be answered is not there.'),
   rejections_limited: entry(429, true, 'Too many requests with a bad signature from this address.'),
   overloaded: entry(503, true, 'Too many bodies are under way at once; nothing was stored.'),
   storage_unavailable: entry(503, true, 'Postgres does not answer; nothing was stored.'),
@@ -40,9 +41,32 @@ export const errorCatalogue = {
     false,
     'The catalog has changed since the page before; start at the first page.',
   ),
+  events_forgotten: entry(
+    410,
+    false,
+    'Events behind this place were removed for their age; begin without it.',
+  ),
   not_found: entry(404, false, 'There is nothing of that name or id here.'),
   method_not_allowed: entry(405, false, 'This path does not answer that method.'),
+  subscription_deactivated: entry(
+    409,
+    false,
+    'A deactivated subscription takes nothing; publish it as active first.',
+  ),
   delivery_not_failed: entry(409, false, 'Only a failed delivery can be replayed.'),
+  delivery_not_rejected: entry(409, false, 'Only a rejected delivery can be readmitted.'),
+  rejected_bytes_gone: entry(
+    410,
+    false,
+    'The bytes of the rejected delivery are no longer kept, or what it was signed by never was.',
+  ),
+  readmission_refused: entry(
+    422,
+    false,
+    'The rejected delivery is not verified as of its receipt by the secrets that are there now.',
+  ),
+  replay_refused: entry(409, false, 'The bulk replay is in a state that does not allow that.'),
+  too_many_replays: entry(409, false, 'Too many bulk replays of the tenant are not over.'),
   capability_unavailable: entry(
     404,
     false,
@@ -73,6 +97,7 @@ export const errorCatalogue = {
 
   // Catalog
   fleet_invalid: entry(422, false, 'The fleet file has a mistake; nothing was applied.'),
+  scheme_unreadable: entry(400, false, 'A scheme, a request or vectors cannot be read.'),
   fleet_unreadable: entry(400, false, 'The fleet file cannot be read.'),
   version_immutable: entry(409, false, 'A connector version never changes; publish a new one.'),
   capability_immutable: entry(

@@ -16,6 +16,12 @@ export const EVENT_TOPICS = {
 } as const;
 
 export type EventName = keyof typeof EVENT_TOPICS;
+export type EventTopic = (typeof EVENT_TOPICS)[EventName];
+
+export const EVENT_TYPES: readonly EventTopic[] = Object.values(EVENT_TOPICS);
+
+/** The tenant of what belongs to no tenant: no tenant's name begins with an underscore. */
+export const PLATFORM_TENANT = '_platform';
 
 export type DeliveryDirection = 'inbound' | 'outbound';
 
@@ -52,6 +58,12 @@ export interface EventPayloads {
     readonly tenantId: TenantId;
     readonly direction: DeliveryDirection;
     readonly receiptRef: string;
+    /** These only where the target is of the kind `event`: the event is what reaches it. */
+    readonly targetId?: string;
+    readonly connectorId?: string;
+    readonly subscriptionId?: SubscriptionId;
+    readonly eventType?: string;
+    readonly payloadHash?: string;
   };
   readonly DeliveryFailed: {
     readonly deliveryId: DeliveryId;
@@ -63,5 +75,56 @@ export interface EventPayloads {
     readonly deliveryId: DeliveryId;
     readonly tenantId: TenantId;
     readonly replayedBy: string;
+  };
+}
+
+/** An event with its place, as the outbox keeps it. */
+export interface OutboxEvent {
+  /** The tenant's, or `_platform`. */
+  readonly tenantId: string;
+  /** What it tells of, e.g. `delivery/0198…`. */
+  readonly aggregate: string;
+  /** Of that aggregate: 1, 2, 3 … */
+  readonly sequence: number;
+  /** Place in the feed. */
+  readonly feedNo: number;
+  readonly topic: string;
+  readonly data: Readonly<Record<string, unknown>>;
+  /** UTC, in microseconds. */
+  readonly occurredAt: string;
+}
+
+/** CloudEvents 1.0, JSON format; attributes beyond the specification's own are extensions. */
+export interface CloudEvent {
+  readonly specversion: '1.0';
+  /** The same however often it is sent, and no other event's: the receiver's key against repeats. */
+  readonly id: string;
+  readonly source: string;
+  readonly type: string;
+  readonly subject: string;
+  readonly time: string;
+  readonly datacontenttype: 'application/json';
+  readonly tenant: string;
+  /** Of the subject, beginning with 1 and without gaps. */
+  readonly sequence: string;
+  readonly sequencetype: 'Integer';
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** The event as it leaves Waybill (docs/architecture, "Events"). */
+export function cloudEvent(event: OutboxEvent): CloudEvent {
+  const { tenantId, aggregate, sequence, topic, data, occurredAt } = event;
+  return {
+    specversion: '1.0',
+    id: `${tenantId}/${aggregate}/${String(sequence)}`,
+    source: `urn:waybill:${tenantId}`,
+    type: topic,
+    subject: aggregate,
+    time: occurredAt,
+    datacontenttype: 'application/json',
+    tenant: tenantId,
+    sequence: String(sequence),
+    sequencetype: 'Integer',
+    data,
   };
 }

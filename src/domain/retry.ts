@@ -77,7 +77,8 @@ export function decideRetry(profile: RetryProfile, facts: SeriesFacts): RetryDec
 export function parseRetryAfter(value: string | null, nowMs: number): number | null {
   if (value === null) return null;
   const text = value.trim();
-  if (/^\d{1,15}$/.test(text)) return Number(text) * 1000;
+  // However many digits: what is too long to wait is cut by the profile, and stays a whole number.
+  if (/^\d+$/.test(text)) return Math.min(Number(text) * 1000, Number.MAX_SAFE_INTEGER);
   // The three HTTP date forms all begin with a day name; Date.parse alone would take "-3" or "1.5".
   if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*[, ]/.test(text)) return null;
   const at = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`);

@@ -9,6 +9,13 @@ export interface RetainedBatch {
   readonly tombstones: number;
 }
 
+/** What retention has removed of deliveries. */
+export interface RetainedDeliveries {
+  /** Deliveries whose payload was let go while their row stays. */
+  readonly payloads: number;
+  readonly deliveries: number;
+}
+
 /** A counter that says something else than the open attempts do. */
 export interface CounterDifference {
   readonly counter: 'active_assignments' | 'probes' | 'held';
@@ -28,8 +35,17 @@ export interface UpkeepActivities {
   readonly retainActions: () => Promise<RetainedBatch & { readonly more: boolean }>;
   /** Recounts every counter; what differs is in the worker's log. */
   readonly auditCounters: () => Promise<{ readonly differences: number; readonly more: boolean }>;
-  /** Removes dedup keys and bytes of rejected requests whose time is over. */
+  /** Removes dedup keys, bytes of rejected requests and events whose time is over. */
   readonly forgetExpired: () => Promise<{ readonly more: boolean }>;
+  /** Removes payloads and rows of deliveries whose time is over. */
+  readonly retainDeliveries: () => Promise<RetainedDeliveries & { readonly more: boolean }>;
+  /** Writes down closed chains of receipts. */
+  readonly checkpointReceipts: () => Promise<{
+    readonly checkpoints: number;
+    readonly more: boolean;
+  }>;
+  /** Removes receipts whose time is over. */
+  readonly removeReceipts: () => Promise<{ readonly receipts: number; readonly more: boolean }>;
 }
 
 export type UpkeepJob = keyof UpkeepActivities;

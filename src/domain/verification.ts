@@ -18,6 +18,14 @@ export const verificationReasons = [
   'repeated_id',
   'missing_header',
   'repeated_header',
+  'unsigned_timestamp',
+  'unsigned_body',
+  'unreadable_body',
+  'body_hash_mismatch',
+  'claim_mismatch',
+  'algorithm_refused',
+  'untrusted_certificate',
+  'missing_setting',
   'no_active_secret',
   'unusable_secret',
 ] as const;
@@ -25,13 +33,23 @@ export const verificationReasons = [
 export type VerificationReason = (typeof verificationReasons)[number];
 
 /**
- * The reasons that are the receiver's own fault: its configured secrets, not what the sender sent.
+ * The reasons that are the receiver's own fault: its configured secrets and settings, not what the
+ * sender sent.
  * An ingress answers these as temporarily unavailable, so that the vendor sends again.
  */
 export const receiverFaults: ReadonlySet<VerificationReason> = new Set([
+  'missing_setting',
   'no_active_secret',
   'unusable_secret',
 ]);
+
+/** How far the receipt may lie from the signed instant, ms, both edges included. */
+export interface FreshnessLimits {
+  /** Receipt after signing: how old. May be negative where the vendor's claims contradict each other. */
+  readonly behindMs: number;
+  /** Receipt before signing: how far ahead. */
+  readonly aheadMs: number;
+}
 
 export interface Verified {
   readonly ok: true;
@@ -39,8 +57,8 @@ export interface Verified {
   readonly secretId: string;
   /** The signed instant, ms since the epoch; null where the scheme has no timestamp. */
   readonly signedAtMs: number | null;
-  /** The scheme's timestamp tolerance in seconds; null = freshness is not judged. */
-  readonly toleranceS: number | null;
+  /** Null = the vendor defines no tolerance: freshness is not judged. */
+  readonly limits: FreshnessLimits | null;
 }
 
 export interface Unverified {
@@ -55,6 +73,12 @@ export type Verification = Verified | Unverified;
 /** However large the tolerance, a timestamp may lie at most this far ahead of the receipt. */
 export const maxAheadMs = 60_000;
 
+/** The limits that a tolerance in seconds sets: both ways, but at most 60 s ahead. */
+export function limitsOf(toleranceS: number): FreshnessLimits {
+  const behindMs = toleranceS * 1000;
+  return { behindMs, aheadMs: Math.min(behindMs, maxAheadMs) };
+}
+
 export interface Freshness {
   readonly fresh: boolean;
   /** Receipt minus signing, ms: positive = signed in the past. */
@@ -62,19 +86,16 @@ export interface Freshness {
 }
 
 /**
- * Judges a signed instant as of receipt (docs/architecture, "Freshness"): at most `toleranceS`
- * seconds old, at most the smaller of `toleranceS` and 60 s ahead, both edges included. A tolerance
- * of null means that the vendor defines none: always fresh. An instant that is not a number is
- * never fresh.
+ * Judges a signed instant as of receipt (docs/architecture, "Freshness"), both edges included. Limits
+ * of null mean that the vendor defines none: always fresh. An instant that is not a number is never
+ * fresh.
  */
 export function freshness(
   signedAtMs: number,
-  toleranceS: number | null,
+  limits: FreshnessLimits | null,
   receivedAtMs: number,
 ): Freshness {
   const skewMs = receivedAtMs - signedAtMs;
-  if (toleranceS === null) return { fresh: true, skewMs };
-  const toleranceMs = toleranceS * 1000;
-  const aheadMs = Math.min(toleranceMs, maxAheadMs);
-  return { fresh: skewMs <= toleranceMs && skewMs >= -aheadMs, skewMs };
+  if (limits === null) return { fresh: true, skewMs };
+  return { fresh: skewMs <= limits.behindMs && skewMs >= -limits.aheadMs, skewMs };
 }

@@ -6,10 +6,11 @@
 const STEPS = {
   action: { blocked: 'decided', step: 'A step' },
   delivery: { blocked: 'attempted', step: 'The attempt' },
+  replay: { blocked: 'replayed', step: 'A batch' },
 } as const;
 
 export function troubleDetails(
-  of: 'action' | 'delivery',
+  of: keyof typeof STEPS,
   trouble: { readonly code: string; readonly message: string },
   retryInMs: number,
 ): string {

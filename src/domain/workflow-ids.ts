@@ -4,10 +4,12 @@
  * namespace's retention: uniqueness for ever is Postgres's.
  */
 import type { ActionRef } from './action-service';
+import type { BulkReplayRef } from './bulk-replays';
 import type { DeliveryId, TenantId } from './ids';
 
 export const ACTION_WORKFLOW = 'action';
 export const DELIVERY_WORKFLOW = 'delivery';
+export const BULK_REPLAY_WORKFLOW = 'replay';
 export const UPKEEP_WORKFLOW = 'upkeep';
 
 /** The activity by which an action's request leaves; see its contract. */
@@ -23,4 +25,8 @@ export function deliveryWorkflowId(tenantId: TenantId, deliveryId: DeliveryId): 
 
 export function actionWorkflowId({ tenantId, actionId }: ActionRef): string {
   return `action/${tenantId}/${actionId}`;
+}
+
+export function bulkReplayWorkflowId({ tenantId, jobId }: BulkReplayRef): string {
+  return `replay/${tenantId}/${jobId}`;
 }

@@ -10,7 +10,18 @@ import type { TenantId } from '../domain/ids';
 /** What a cursor belongs to. */
 export interface CursorScope {
   readonly list:
-    'deliveries' | 'actions' | 'routes' | 'replicas' | 'capabilities' | 'attempts' | 'quotas';
+    | 'deliveries'
+    | 'actions'
+    | 'routes'
+    | 'replicas'
+    | 'capabilities'
+    | 'attempts'
+    | 'quotas'
+    | 'replays'
+    | 'replay-items'
+    | 'events'
+    | 'event-sinks'
+    | 'targets';
   readonly tenantId: TenantId;
   readonly filters: Readonly<Record<string, unknown>>;
 }

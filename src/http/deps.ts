@@ -2,8 +2,9 @@
 import type { Logger } from 'pino';
 import type { Database } from '../db/database';
 import type { ActionRef, ActionService } from '../domain/action-service';
+import type { BulkReplayRef } from '../domain/bulk-replays';
 import type { DeliveryRef, ReplayAnswer } from '../domain/delivery-activities';
-import type { DeliveryId } from '../domain/ids';
+import type { DeliveryId, ReplayJobId, TenantId } from '../domain/ids';
 import type { RepinAnswer, RepinWish } from '../domain/repin';
 import type { TokenTrust } from '../schemas/host-messages';
 import type { SecretProvider } from '../secrets/provider';
@@ -29,7 +30,8 @@ export interface DeliveryStarter {
 
 /** What became of a request to an ingress. */
 export type IngressOutcome =
-  'accepted' | 'duplicate' | 'conflict' | 'ignored' | 'refused' | 'stale' | 'limited';
+  | ('accepted' | 'duplicate' | 'conflict' | 'ignored' | 'refused' | 'stale' | 'limited')
+  | 'handshake';
 
 export interface Readiness {
   readonly ready: boolean;
@@ -83,8 +85,15 @@ export interface HttpDeps extends ServerDeps {
     ref: DeliveryRef,
     who: { readonly replayedBy: string; readonly reason: string },
   ) => Promise<ReplayAnswer>;
+  readonly bulkReplays: {
+    /** Starts or wakes the job's workflow. Returns at once and never throws: a loop does it, too. */
+    nudge(ref: BulkReplayRef): void;
+    newJobId(): ReplayJobId;
+  };
   readonly actions: ActionService;
   readonly repin: (ref: ActionRef, wish: RepinWish) => Promise<RepinAnswer>;
+  /** The lines of a tenant's export of receipts. */
+  readonly exportReceipts: (tenantId: TenantId) => AsyncIterable<string>;
   /** Base URL of the Temporal UI, for links; null where there is none. */
   readonly temporalUi: string | null;
   /** Temporal namespace of the workflows. */

@@ -4,20 +4,31 @@ import type { IncomingMessage } from 'node:http';
 import type { ReceivedRequest } from '../db/deliveries';
 import { subscriptionId, tenantId, type DeliveryId } from '../domain/ids';
 import type { IngressConfig } from '../schemas/delivery-rows';
+import type { RejectedRequest } from '../schemas/rejected-requests';
 import type { CompiledScheme } from '../signing/webhooks/compile';
 import { readHeader, type HeaderPair } from '../signing/webhooks/headers';
 import { identify, type DeliveryIdentity } from '../signing/webhooks/identify';
 import type { WebhookRequest } from '../signing/webhooks/request';
+import { viewOf } from '../signing/webhooks/view';
 
 /** The event type of a delivery whose vendor names none; a subscription may list it like others. */
 const NO_EVENT_TYPE = 'unknown';
 
 const NO_BYTES = new Uint8Array();
 
+const TOKEN_KINDS: ReadonlySet<string> = new Set(['shared-token', 'basic-auth']);
+
 /** The delivery that a request becomes, if it is stored. */
 export interface Recipient {
   readonly ingress: IngressConfig;
   readonly deliveryId: DeliveryId;
+}
+
+/** What a request is to its vendor, besides what arrived. */
+export interface RequestOrigin {
+  readonly publicBaseUrl: string;
+  readonly ref: string;
+  readonly settings: IngressConfig['config'];
 }
 
 /**
@@ -26,17 +37,31 @@ export interface Recipient {
  */
 export function webhookRequest(
   raw: IncomingMessage,
-  { publicBaseUrl, ref }: { readonly publicBaseUrl: string; readonly ref: string },
+  { publicBaseUrl, ref, settings }: RequestOrigin,
   body: Uint8Array,
 ): WebhookRequest {
-  const url = raw.url ?? '';
-  const query = url.includes('?') ? url.slice(url.indexOf('?')) : '';
   return {
     method: raw.method ?? '',
-    url: `${publicBaseUrl.replace(/\/+$/, '')}/webhooks/${ref}${query}`,
+    url: `${ingressUrl(publicBaseUrl, ref)}${queryOf(raw.url ?? '')}`,
     headers: headerPairs(raw.rawHeaders),
     body,
+    settings: settings ?? undefined,
   };
+}
+
+function ingressUrl(publicBaseUrl: string, ref: string): string {
+  return `${publicBaseUrl.replace(/\/+$/, '')}/webhooks/${ref}`;
+}
+
+/** With its question mark; empty without one. */
+function queryOf(url: string): string {
+  return url.includes('?') ? url.slice(url.indexOf('?')) : '';
+}
+
+export interface DescribedRequest extends ReceivedRequest {
+  readonly externalId: string;
+  /** Every event type that it holds, or the one of a vendor that names none. */
+  readonly eventTypes: readonly string[];
 }
 
 /** What is stored of a verified request. */
@@ -44,24 +69,52 @@ export function describeVerified(
   to: Recipient,
   scheme: CompiledScheme,
   request: WebhookRequest,
-): ReceivedRequest & { readonly externalId: string } {
+): DescribedRequest {
   const sha256 = createHash('sha256').update(request.body).digest('hex');
-  const { externalId, eventType, keptHeaders } = identify(scheme, request, sha256);
-  return { ...stored(to, request, { eventType, keptHeaders }), externalId };
+  const { externalId, eventType, eventTypes, keptHeaders } = identify(scheme, request, sha256);
+  return {
+    ...stored(to, request, { eventType, keptHeaders }),
+    externalId,
+    eventTypes: eventTypes.length === 0 ? [NO_EVENT_TYPE] : eventTypes,
+  };
 }
 
 /**
  * What is stored of a request that nobody has vouched for: what it claims in its headers, so that a
- * person can find it. Its body is not parsed.
+ * person can find it, and what it can be judged again by. Its body is not parsed.
  */
 export function describeRefused(
-  to: Recipient,
+  to: Recipient & { readonly ref: string },
   scheme: CompiledScheme,
   request: WebhookRequest,
-): ReceivedRequest {
-  const claimed = identify(scheme, { ...request, body: NO_BYTES }, '');
+): ReceivedRequest & { readonly request: RejectedRequest | null } {
+  const unread = { ...request, body: NO_BYTES };
+  const claimed = identify(scheme, unread, '');
   const externalId = claimed.externalIdFrom === 'header' ? claimed.externalId : null;
-  return { ...stored(to, request, claimed), externalId };
+  const read = [request, unread].flatMap((seen) => [...viewOf(seen).headersRead]);
+  const wanted = [...read, 'content-type', ...(scheme.scheme.kept_headers ?? [])];
+  const names = new Set(wanted.map((name) => name.toLowerCase()));
+  const headers = request.headers.filter(([name]) => names.has(name.toLowerCase()));
+  const { ref } = to;
+  const { method } = request;
+  return {
+    ...stored(to, request, claimed),
+    externalId,
+    // Of these kinds the request carries the secret itself, which is never stored.
+    request: TOKEN_KINDS.has(scheme.scheme.kind)
+      ? null
+      : { ref, method, query: queryOf(request.url), headers: headers.map(([k, v]) => [k, v]) },
+  };
+}
+
+/** A request as it was, from what is kept of it. */
+export function rejectedRequest(
+  { ref, method, query, headers }: RejectedRequest,
+  { publicBaseUrl, settings }: Omit<RequestOrigin, 'ref'>,
+  body: Uint8Array,
+): WebhookRequest {
+  const url = `${ingressUrl(publicBaseUrl, ref)}${query}`;
+  return { method, url, headers, body, settings: settings ?? undefined };
 }
 
 function stored(

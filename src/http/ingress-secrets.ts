@@ -24,6 +24,15 @@ export async function readIngressSecrets(
   );
   // Without a window no decision hangs on the time, and its round trip is spared.
   const receivedAtMs = windowed ? await databaseNowMs(deps.data) : 0;
+  return await secretsAsOf(deps.secrets, ingress, receivedAtMs);
+}
+
+/** Those that counted at that instant of the database's clock, ms since the epoch. */
+export async function secretsAsOf(
+  provider: SecretProvider,
+  ingress: IngressConfig,
+  receivedAtMs: number,
+): Promise<IngressSecrets> {
   const active = ingress.secrets.map(withWindow).filter(({ window }) => {
     return window.notBeforeMs <= receivedAtMs && receivedAtMs < window.notAfterMs;
   });
@@ -31,7 +40,7 @@ export async function readIngressSecrets(
   const unreadable: string[] = [];
   for (const { id, ref, window } of active) {
     try {
-      const { value } = await deps.secrets.resolve(ref);
+      const { value } = await provider.resolve(ref);
       usable.push({ id, value: value.reveal(), ...window });
     } catch {
       // The provider's message names the reference and nothing that we do not know.

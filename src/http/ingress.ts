@@ -1,12 +1,15 @@
-/** `POST /webhooks/{ingressRef}`: the route by which vendors deliver. */
-import type { FastifyInstance } from 'fastify';
-import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+/** `/webhooks/{ingressRef}`: the routes by which vendors deliver, and ask before they do. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { IngressAnswer, IngressBody, IngressParams } from '../schemas/api-ingress';
 import type { HttpDeps } from './deps';
 import { answer, problems } from './openapi';
 import { BodyBudget } from './body-budget';
 import { openIngresses } from './open-ingresses';
+import { answerProbe } from './handshakes';
+import { sendReply } from './ingress-replies';
 import { receiveWebhook } from './receiving';
+import type { Reception } from './reception-notes';
 import { refusalLimit } from './refusals';
 
 const INGRESS_KEPT_MS = 1_000;
@@ -27,7 +30,12 @@ export function ingressRoutes(app: FastifyInstance, deps: HttpDeps): void {
     delete request.raw.headers['content-type'];
     done();
   });
-  app.withTypeProvider<ZodTypeProvider>().route({
+  deliveryRoute(app, reception);
+  handshakeRoutes(app, reception);
+}
+
+function deliveryRoute(app: FastifyInstance, reception: Reception): void {
+  app.route({
     method: 'POST',
     url: '/webhooks/:ingressRef',
     schema: {
@@ -38,6 +46,7 @@ export function ingressRoutes(app: FastifyInstance, deps: HttpDeps): void {
       params: IngressParams,
       body: IngressBody,
       response: {
+        200: ownAnswer('What the scheme answers: to a handshake, or in place of 202.'),
         202: answer('Verified; stored unless it was ignored.', IngressAnswer),
         ...problems([
           'unknown_ingress',
@@ -46,6 +55,7 @@ export function ingressRoutes(app: FastifyInstance, deps: HttpDeps): void {
           'body_incomplete',
           'signature_refused',
           'signature_stale',
+          'handshake_refused',
           'rejections_limited',
           'overloaded',
           'storage_unavailable',
@@ -54,9 +64,59 @@ export function ingressRoutes(app: FastifyInstance, deps: HttpDeps): void {
       },
     },
     handler: async (request, reply) => {
-      const { ingressRef: ref } = request.params;
-      const received = await receiveWebhook(reception, { ref, ip: request.ip, raw: request.raw });
-      return reply.code(202).send(received);
+      const { ingressRef: ref } = IngressParams.parse(request.params);
+      const arriving = { ref, ip: request.ip, raw: request.raw };
+      return await sendReply(reply, await receiveWebhook(reception, arriving));
     },
   });
+}
+
+function handshakeRoutes(app: FastifyInstance, reception: Reception): void {
+  const answerHandshake = async (request: FastifyRequest, reply: FastifyReply) => {
+    const { ingressRef: ref } = IngressParams.parse(request.params);
+    const arriving = { ref, ip: request.ip, raw: request.raw };
+    return await sendReply(reply, await answerProbe(reception, arriving));
+  };
+  // Answered like the GET that is documented, without its body.
+  app.route({
+    method: 'HEAD',
+    url: '/webhooks/:ingressRef',
+    schema: { hide: true, params: IngressParams },
+    handler: answerHandshake,
+  });
+  app.route({
+    method: 'GET',
+    url: '/webhooks/:ingressRef',
+    exposeHeadRoute: false,
+    schema: {
+      operationId: 'answerHandshake',
+      summary: 'Answers what a vendor asks before it delivers; by HEAD, too.',
+      tags: ['ingress'],
+      params: IngressParams,
+      response: {
+        200: ownAnswer("What the ingress's scheme answers; no other scheme answers these methods."),
+        ...problems([
+          'unknown_ingress',
+          'ingress_gone',
+          'handshake_refused',
+          'method_not_allowed',
+          'rejections_limited',
+          'storage_unavailable',
+          'secret_unavailable',
+        ]),
+      },
+    },
+    handler: answerHandshake,
+  });
+}
+
+/** Text or JSON as the scheme has it, never a page. */
+function ownAnswer(description: string) {
+  return {
+    description,
+    content: {
+      'text/plain': { schema: z.string() },
+      'application/json': { schema: z.unknown() },
+    },
+  };
 }

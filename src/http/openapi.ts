@@ -66,13 +66,16 @@ export function serveOpenapi(app: FastifyInstance): void {
       },
       tags: [
         { name: 'ingress', description: 'Where vendors deliver.' },
+        { name: 'replays', description: 'Replaying many deliveries as one job.' },
         { name: 'deliveries', description: 'Finding and replaying deliveries.' },
         { name: 'actions', description: 'Starting, finding and cancelling actions.' },
+        { name: 'receipts', description: 'Evidence that can be checked offline.' },
         { name: 'routes', description: 'Where actions went.' },
         {
           name: 'catalog',
           description: 'Which capabilities there are, and whether a plan can be started.',
         },
+        { name: 'events', description: 'What happened, and whom it is told.' },
         { name: 'fleet', description: 'The hosts that carry actions out.' },
         { name: 'hosts', description: 'Where connector hosts say that they are there.' },
         { name: 'process', description: 'Health, keys and this document.' },

@@ -3,53 +3,31 @@
  * ingress, size limit while streaming, raw bytes, signature, event type, then freshness and dedup inside
  * the one statement that stores the delivery.
  */
-import type { IncomingMessage } from 'node:http';
 import { ingestDelivery, rejectDelivery, type VerifiedRequest } from '../db/deliveries';
 import { WaybillError } from '../domain/errors';
 import { tenantId } from '../domain/ids';
-import { maxAheadMs, type Unverified, type Verified } from '../domain/verification';
+import type { Unverified, Verified } from '../domain/verification';
 import { point } from '../points';
 import type { IngressAnswer } from '../schemas/api-ingress';
-import type { IngressConfig } from '../schemas/delivery-rows';
-import type { CompiledScheme } from '../signing/webhooks/compile';
 import type { WebhookRequest } from '../signing/webhooks/request';
 import { verify } from '../signing/webhooks/verify';
 import { readBody } from './bodies';
-import type { BodyBudget } from './body-budget';
-import { DEFAULT_PATIENCE, type HttpDeps, type IngressOutcome } from './deps';
-import { describeRefused, describeVerified, webhookRequest } from './ingress-requests';
-import { isOurFault, readIngressSecrets, type IngressSecrets } from './ingress-secrets';
-import type { OpenIngress, OpenIngresses } from './open-ingresses';
+import { DEFAULT_PATIENCE } from './deps';
+import { describeRefused, webhookRequest } from './ingress-requests';
+import { answerSigned, answerUnsigned } from './handshakes';
+import { fixedReply, type IngressReply } from './ingress-replies';
+import { isOurFault, readIngressSecrets } from './ingress-secrets';
+import type { OpenIngress } from './open-ingresses';
 import { HttpProblem } from './problems';
-import type { RefusalLimit } from './refusals';
-
-/** A loop takes over the start of the workflow when this process has not managed it by then. */
-const ATTEND_AFTER_MS = 2_000;
-
-export interface ArrivingRequest {
-  /** The ingress reference of its path. */
-  readonly ref: string;
-  /** The remote address. */
-  readonly ip: string;
-  /** Head read, body not yet. */
-  readonly raw: IncomingMessage;
-}
-
-/** What one server receives with. */
-export interface Reception {
-  readonly deps: HttpDeps;
-  readonly limit: RefusalLimit;
-  readonly ingresses: OpenIngresses;
-  readonly budget: BodyBudget;
-}
-
-interface Receiving {
-  readonly deps: HttpDeps;
-  readonly limit: RefusalLimit;
-  readonly ref: string;
-  readonly ingress: IngressConfig;
-  readonly scheme: CompiledScheme;
-}
+import { deliveryOf, evidenceOf } from './verified-requests';
+import {
+  note,
+  secretUnavailable,
+  skewText,
+  type ArrivingRequest,
+  type Receiving,
+  type Reception,
+} from './reception-notes';
 
 /**
  * Verifies and stores one request, and starts what must follow. A delivery that was answered is
@@ -60,7 +38,7 @@ interface Receiving {
 export async function receiveWebhook(
   reception: Reception,
   request: ArrivingRequest,
-): Promise<IngressAnswer> {
+): Promise<IngressReply> {
   const { deps, ingresses, budget } = reception;
   const open = await ingresses(request.ref);
   const body = await readBody(request.raw, {
@@ -85,16 +63,24 @@ async function judge(
   { ref, ip, raw }: ArrivingRequest,
   { ingress, scheme }: OpenIngress,
   body: Buffer,
-): Promise<IngressAnswer> {
-  const webhook = webhookRequest(raw, { publicBaseUrl: deps.publicBaseUrl, ref }, body);
-  const receiving = { deps, limit, ref, ingress, scheme };
+): Promise<IngressReply> {
+  const { publicBaseUrl } = deps;
+  const webhook = webhookRequest(raw, { publicBaseUrl, ref, settings: ingress.config }, body);
+  const receiving = { deps, limit, ref, ip, ingress, scheme };
+  const unsigned = await answerUnsigned(receiving, webhook);
+  if (unsigned !== null) return unsigned;
   const secrets = await readIngressSecrets(deps, ingress);
-  const verdict = verify(receiving.scheme, webhook, secrets.usable, secrets.receivedAtMs);
+  const { receivedAtMs } = secrets;
+  const verdict = await verify(receiving.scheme, webhook, secrets.usable, { receivedAtMs });
   if (!verdict.ok) {
     if (isOurFault(verdict, secrets)) throw secretUnavailable(receiving, verdict, secrets);
     return await refuse(receiving, webhook, { ...verdict, remoteAddress: ip });
   }
-  return await ingest(receiving, webhook, verdict);
+  const signed = await answerSigned(receiving, webhook, { secrets, verdict });
+  if (signed !== null) return signed;
+  const answer = await ingest(receiving, webhook, verdict);
+  const { answer: wanted } = scheme.scheme;
+  return wanted === undefined ? { kind: 'delivery', answer } : fixedReply(wanted);
 }
 
 async function ingest(
@@ -103,31 +89,21 @@ async function ingest(
   verdict: Verified,
 ): Promise<IngressAnswer> {
   const { deps, ingress, scheme } = receiving;
-  const described = describeVerified(
-    { ingress, deliveryId: deps.newDeliveryId() },
-    scheme,
-    webhook,
-  );
-  if (!takes(ingress.eventTypes, described.eventType)) {
+  const deliveryId = deps.newDeliveryId();
+  const delivery = deliveryOf({ ingress, deliveryId }, scheme, webhook, verdict);
+  if (delivery === null) {
     note(receiving, 'ignored', {});
     return { outcome: 'ignored' };
   }
   await point('ingest.verified');
-  const stored = await ingestDelivery(deps.data, {
-    ...described,
-    evidence: { ...evidenceOf(scheme), secretId: verdict.secretId },
-    dedupKey: described.externalId,
-    freshness: freshnessOf(verdict),
-    attendAfterMs: ATTEND_AFTER_MS,
-  });
+  const stored = await ingestDelivery(deps.data, delivery);
   await point('ingest.committed');
-  const { deliveryId } = described;
   note(receiving, stored.outcome, { deliveryId });
   switch (stored.outcome) {
     case 'stale':
       throw new WaybillError('signature_stale', skewText(stored.skewMs));
     case 'accepted':
-      start(receiving, described);
+      start(receiving, delivery);
       return { outcome: 'accepted', deliveryId };
     case 'duplicate':
     case 'conflict':
@@ -135,12 +111,11 @@ async function ingest(
   }
 }
 
-function skewText(skewMs: number): string {
-  return `It was signed ${Math.abs(skewMs)} ms ${skewMs < 0 ? 'after' : 'before'} receipt.`;
-}
-
-function start({ deps, ingress }: Receiving, described: ReturnType<typeof describeVerified>): void {
-  const { eventType, deliveryId } = described;
+function start(
+  { deps, ingress }: Receiving,
+  delivery: Pick<VerifiedRequest, 'eventType' | 'deliveryId'>,
+): void {
+  const { eventType, deliveryId } = delivery;
   const { connectorId, subscriptionId } = ingress;
   deps.starter.start(
     { tenantId: tenantId(ingress.tenantId), deliveryId },
@@ -162,51 +137,9 @@ async function refuse(
   }
   const deliveryId = deps.newDeliveryId();
   const evidence = { ...evidenceOf(scheme), remoteAddress: why.remoteAddress };
-  await rejectDelivery(
-    deps.data,
-    { ...describeRefused({ ingress, deliveryId }, scheme, webhook), evidence },
-    { reason: why.reason, detail: why.detail },
-  );
+  const { request, ...described } = describeRefused({ ingress, deliveryId, ref }, scheme, webhook);
+  const { reason, detail } = why;
+  await rejectDelivery(deps.data, { ...described, evidence }, { reason, detail, request });
   note(receiving, 'refused', { deliveryId, reason: why.reason });
   throw new WaybillError('signature_refused', why.detail);
-}
-
-/** Tells the log which secrets were read and did not serve, and which could not be read. */
-function secretUnavailable(
-  { deps, ingress }: Receiving,
-  { reason }: Unverified,
-  { usable, unreadable }: IngressSecrets,
-): WaybillError {
-  const { tenantId, subscriptionId } = ingress;
-  const secretIds = usable.map(({ id }) => id);
-  const about = { tenantId, subscriptionId, reason, secretIds, unreadable };
-  deps.log.error(about, 'no secret to verify with');
-  return new WaybillError('secret_unavailable');
-}
-
-function note(
-  { deps, ingress }: Receiving,
-  outcome: IngressOutcome,
-  more: Readonly<Record<string, string>>,
-): void {
-  const { tenantId, connectorId, subscriptionId } = ingress;
-  deps.count(outcome, { tenantId, connectorId });
-  // A flood must not fill the log, too.
-  const level = outcome === 'limited' ? 'debug' : 'info';
-  deps.log[level]({ tenantId, connectorId, subscriptionId, outcome, ...more }, 'webhook received');
-}
-
-function takes(eventTypes: readonly string[], eventType: string): boolean {
-  return eventTypes.includes('*') || eventTypes.includes(eventType);
-}
-
-/** How a request was or would be verified; never a secret, a signature or an address. */
-function evidenceOf({ scheme }: CompiledScheme): Record<string, string> {
-  return { scheme: scheme.kind, signatureField: scheme.signature.name };
-}
-
-function freshnessOf({ signedAtMs, toleranceS }: Verified): VerifiedRequest['freshness'] {
-  if (signedAtMs === null || toleranceS === null) return null;
-  const toleranceMs = toleranceS * 1000;
-  return { signedAtMs, toleranceMs, aheadMs: Math.min(toleranceMs, maxAheadMs) };
 }

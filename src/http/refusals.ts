@@ -1,8 +1,15 @@
-/** Requests whose signature was refused: recorded for people, up to a rate per sender. */
+/** Requests whose signature was refused: recorded for people, up to a rate per sender and ingress. */
 import { isIPv4, isIPv6 } from 'node:net';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 
-const PER_MINUTE = 60;
+export interface RefusalLimits {
+  /** Requests a minute of one address at one ingress. */
+  readonly perAddress: number;
+  /** Requests a minute of all addresses at one ingress. */
+  readonly perIngress: number;
+}
+
+const LIMITS: RefusalLimits = { perAddress: 60, perIngress: 600 };
 
 export interface RefusalLimit {
   /**
@@ -12,13 +19,15 @@ export interface RefusalLimit {
   waitS(ingressRef: string, remoteAddress: string): Promise<number | null>;
 }
 
-/** A limit in this process's memory; entries live for a minute. */
-export function refusalLimit(): RefusalLimit {
-  const limiter = new RateLimiterMemory({ points: PER_MINUTE, duration: 60 });
+/** A limit in this process's memory; entries live for a minute. Many addresses together are one flood. */
+export function refusalLimit({ perAddress, perIngress }: RefusalLimits = LIMITS): RefusalLimit {
+  const addresses = new RateLimiterMemory({ points: perAddress, duration: 60 });
+  const ingresses = new RateLimiterMemory({ points: perIngress, duration: 60 });
   return {
     async waitS(ingressRef, remoteAddress) {
       try {
-        await limiter.consume(`${ingressRef} ${network(remoteAddress)}`);
+        await addresses.consume(`${ingressRef} ${network(remoteAddress)}`);
+        await ingresses.consume(ingressRef);
         return null;
       } catch (over) {
         if (!(over instanceof RateLimiterRes)) throw over;

@@ -7,6 +7,8 @@ import { actionCallRoutes } from './action-calls';
 import { actionRoutes } from './actions';
 import { requireTokens } from './authorization';
 import { discardBody } from './bodies';
+import { bulkReplayReads } from './bulk-replay-reads';
+import { bulkReplayRoutes } from './bulk-replays';
 import { capabilityRoutes } from './capabilities';
 import { deliveryRoutes } from './deliveries';
 import { DEFAULT_PATIENCE } from './deps';
@@ -18,9 +20,13 @@ import { serveOpenapi } from './openapi';
 import { planRoutes } from './plans';
 import { PROBLEM_TYPE, problemHandler, problemOf } from './problems';
 import { processRoutes } from './process-routes';
+import { eventRoutes } from './events';
 import { quotaRoutes } from './quotas';
+import { readmissionRoutes } from './readmissions';
+import { receiptRoutes } from './receipts';
 import { routeOperationRoutes } from './route-operations';
 import { routeRoutes } from './routes';
+import { targetRoutes } from './targets';
 import { answerUnknownRoutes } from './unknown-routes';
 
 /** Bodies of API calls are small; an ingress has a limit of its own. */
@@ -107,14 +113,20 @@ function registerParts(app: FastifyInstance, deps: HttpDeps): void {
         ready();
       });
       deliveryRoutes(api, deps);
+      readmissionRoutes(api, deps);
+      bulkReplayRoutes(api, deps);
+      bulkReplayReads(api, deps);
+      targetRoutes(api, deps);
       actionRoutes(api, deps);
       actionCallRoutes(api, deps);
       routeRoutes(api, deps);
       routeOperationRoutes(api, deps);
       quotaRoutes(api, deps);
+      eventRoutes(api, deps);
       fleetRoutes(api, deps);
       capabilityRoutes(api, deps);
       planRoutes(api, deps);
+      receiptRoutes(api, deps);
       done();
     });
   }

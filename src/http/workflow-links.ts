@@ -1,6 +1,7 @@
 /** Where the workflow of a delivery or an action can be looked at. */
 import { deliveryId, type TenantId } from '../domain/ids';
-import { actionWorkflowId, deliveryWorkflowId } from '../domain/workflow-ids';
+import type { BulkReplayRef } from '../domain/bulk-replays';
+import { actionWorkflowId, bulkReplayWorkflowId, deliveryWorkflowId } from '../domain/workflow-ids';
 import type { DeliveryRow } from '../schemas/api-deliveries';
 
 interface TemporalUi {
@@ -28,6 +29,10 @@ export function deliveryLinks(
 
 export function actionLinks(ui: TemporalUi, tenantId: TenantId, actionId: string): WorkflowLinks {
   return linksTo(ui, actionWorkflowId({ tenantId, actionId }));
+}
+
+export function bulkReplayLinks(ui: TemporalUi, ref: BulkReplayRef): WorkflowLinks {
+  return linksTo(ui, bulkReplayWorkflowId(ref));
 }
 
 function linksTo({ temporalUi, namespace }: TemporalUi, workflowId: string): WorkflowLinks {

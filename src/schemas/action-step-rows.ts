@@ -4,6 +4,7 @@ import { CANCEL_DECISIONS } from '../domain/action-service';
 import { ACTION_STATES } from '../domain/action-states';
 import { RECOVERIES, SIDE_EFFECTS } from '../domain/capabilities';
 import { deliveryId } from '../domain/ids';
+import { ACTION_RECEIPTS, type WantedActionReceipt } from '../domain/receipts';
 import { SETTLEMENTS } from '../domain/routes';
 import { ActionResultRow, RouteRow } from './route-rows';
 
@@ -42,6 +43,25 @@ export const ReadAction = ActionPosition.extend({
 });
 export type ReadAction = z.infer<typeof ReadAction>;
 
+/** What the next receipt is signed over. */
+const ReceiptFacts = z.object({
+  capabilityId: z.string(),
+  requestSha256: z.string(),
+  result: ActionResultRow.nullable(),
+  receiptSeq: z.int(),
+  receiptDigest: z.string().nullable(),
+  now: z.string(),
+});
+export type ReceiptFacts = z.infer<typeof ReceiptFacts>;
+
+/** Nothing was written: the step is to be made with this receipt. */
+export const SignAnswer = z.object({
+  kind: z.literal('sign'),
+  wanted: ReceiptFacts.extend({
+    kind: z.enum(ACTION_RECEIPTS),
+  }) satisfies z.ZodType<WantedActionReceipt>,
+});
+
 export const BeginDispatchAnswer = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('send'),
@@ -56,6 +76,7 @@ export const BeginDispatchAnswer = z.discriminatedUnion('kind', [
     deadlineAtMs: z.int(),
     deadlineInMs: z.int(),
     timeoutMs: z.int(),
+    receipts: ReceiptFacts,
   }),
   z.object({
     kind: z.literal('not_sendable'),
@@ -92,6 +113,7 @@ export const BeginFencingAnswer = z.discriminatedUnion('kind', [
     timeoutMs: z.int(),
     recovery: z.enum(RECOVERIES),
     sideEffect: z.enum(SIDE_EFFECTS),
+    receipts: ReceiptFacts,
   }),
   z.object({ kind: z.enum(['closed', 'clear', 'not_fencing']), action: ActionPosition }),
 ]);
@@ -103,6 +125,11 @@ export const ConcludeFencingAnswer = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('unknown_route') }),
 ]);
 export type ConcludeFencingAnswer = z.infer<typeof ConcludeFencingAnswer>;
+
+export const GiveUpAnswer = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('looked'), action: ActionPosition }),
+  z.object({ kind: z.literal('unknown_action') }),
+]);
 
 export const RequestCancelAnswer = z.discriminatedUnion('kind', [
   z.object({

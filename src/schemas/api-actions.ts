@@ -4,6 +4,7 @@ import { CANCEL_DECISIONS } from '../domain/action-service';
 import { ACTION_STATES } from '../domain/action-states';
 import { MAX_REASON } from '../domain/plain-text';
 import { Answered, Flag, Instant, pageFields, paging, PLAIN_TEXT, reasonText } from './api-common';
+import { ReceiptEntry } from './api-receipts';
 import { Route, RouteAttempt } from './api-routes';
 import { ActionId } from './host-messages';
 import { isShallow, MAX_NESTING } from './nesting';
@@ -125,6 +126,7 @@ export const ActionDetailRow = ActionRow.extend({
   }).nullable(),
   route: Route.nullable().describe('Null until it was first reserved.'),
   attempts: z.array(RouteAttempt).describe('Oldest first; the newest 1000.'),
+  receipts: z.array(ReceiptEntry).describe('Its chain, oldest first; the newest 1000.'),
   removedAt: Answered.nullable().describe(
     'Since when only its outcome is kept: no request, result, route or attempts. Null while all is.',
   ),

@@ -4,6 +4,7 @@ import { MAX_REPLAY_REASON } from '../domain/replay-requests';
 import { DELIVERY_STATES } from '../domain/delivery-states';
 import { NAME_PATTERN } from '../domain/ids';
 import { Answered, Instant, pageFields, paging, PLAIN_TEXT, reasonText } from './api-common';
+import { ReceiptEntry } from './api-receipts';
 
 const Name = z.string().regex(NAME_PATTERN, 'must be a name such as github-issues');
 
@@ -20,6 +21,18 @@ export const DeliveryFilters = z.strictObject({
   connector: Name.optional(),
   subscription: Name.optional(),
   state: z.enum(DELIVERY_STATES).optional(),
+  reason: z
+    .string()
+    .regex(/^[a-z][a-z_]{0,63}$/, 'must be a reason such as status_refused')
+    .optional()
+    .describe('Why it was rejected, failed, or waits.'),
+  eventType: z
+    .string()
+    .min(1)
+    .max(256)
+    .regex(PLAIN_TEXT, 'must not contain control characters')
+    .optional()
+    .describe("The vendor's event type."),
   receivedFrom: Instant.optional().describe('Received at this instant or later.'),
   receivedTo: Instant.optional().describe('Received before this instant.'),
   externalId: z
@@ -55,6 +68,10 @@ export const DeliveryRow = z.object({
   attempts: z.int().describe('Attempts over all series.'),
   series: z.int().describe('1, and one more with each replay.'),
   duplicateOf: z.uuid().nullable(),
+  readmittedFrom: z
+    .uuid()
+    .nullable()
+    .describe('The rejected delivery whose bytes it was made of, after its secret was corrected.'),
   conflict: z.boolean().describe('A duplicate whose bytes differ from the first one.'),
   payloadSha256: z.string(),
   payloadBytes: z.int(),
@@ -85,15 +102,6 @@ const AttemptEntry = z.object({
     .record(z.string(), z.unknown())
     .nullable()
     .describe('What a stale worker reported after the attempt was closed without it.'),
-});
-
-const ReceiptEntry = z.object({
-  seq: z.int(),
-  kind: z.string(),
-  jws: z.string().describe('Compact JWS; verifies with the keys of /.well-known/jwks.json.'),
-  digest: z.string(),
-  previousDigest: z.string().nullable(),
-  createdAt: Answered,
 });
 
 const ReplayEntry = z.object({

@@ -1,5 +1,6 @@
 /** The error answer of every endpoint: RFC 9457 with Waybill's stable code. */
 import { z } from 'zod';
+import { BULK_REPLAY_STATES } from '../domain/bulk-replays';
 import { DELIVERY_STATES } from '../domain/delivery-states';
 import { REPIN_FAULTS } from '../domain/repin';
 
@@ -13,9 +14,11 @@ export const Problem = z
     field: z.string().optional().describe('The input that is wrong.'),
     requestId: z.string().describe('Names this request in the log of Waybill.'),
     state: z
-      .enum(DELIVERY_STATES)
+      .enum([...DELIVERY_STATES, ...BULK_REPLAY_STATES])
       .optional()
-      .describe('delivery_not_failed: the state that the delivery is in.'),
+      .describe(
+        'delivery_not_failed, replay_refused: the state that the delivery or the job is in.',
+      ),
     reason: z
       .enum(REPIN_FAULTS)
       .optional()

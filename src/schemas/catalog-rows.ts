@@ -9,6 +9,9 @@ import { EVIDENCE_KINDS, EvidenceKey, REQUIRABLE_KINDS, VERDICTS } from './evide
 import { SPILLS } from './fleet/action-documents';
 import { CREDENTIAL_STATUSES } from './fleet/credentials';
 import { CONNECTOR_STATUSES, INSTANCE_STATUSES, SUBSCRIPTION_STATES } from './fleet/documents';
+import { Retention } from './retention';
+import { AddressPolicy } from './target-addresses';
+import { AllowedWorkflow, TargetFlow } from './targets';
 
 const Json = z.json();
 
@@ -23,6 +26,11 @@ export const SettingsRow = z.object({
   replicaHysteresis: z.number(),
   actionRetentionDays: z.number(),
   tombstoneRetentionDays: z.number(),
+  eventRetentionDays: z.number(),
+  eventHoldDays: z.number(),
+  targetAddresses: AddressPolicy,
+  workflowTargets: z.array(AllowedWorkflow),
+  retention: Retention,
   /** Sorted. */
   requiredEvidence: z.array(z.enum(REQUIRABLE_KINDS)),
   /** Public keys by name; null: whoever signed, counts. */
@@ -164,12 +172,15 @@ export const ReplicaRow = z.object({
 });
 export type ReplicaRow = z.infer<typeof ReplicaRow>;
 
-/** The configuration of its kind; the other one is null. */
+/** The configuration of its kind; the others are null. */
 export const TargetRow = z.object({
   tenant: z.string(),
   id: z.string(),
   http: Json,
   action: Json,
+  workflow: Json,
+  event: Json,
+  flow: TargetFlow,
 });
 export type TargetRow = z.infer<typeof TargetRow>;
 
@@ -187,6 +198,8 @@ export const SubscriptionRow = z.object({
   target: z.string(),
   eventTypes: z.array(z.string()),
   retry: Json,
+  /** Null: its target's rate alone. */
+  drainPerSecond: z.number().nullable(),
   state: z.enum(SUBSCRIPTION_STATES),
   pauseReason: z.string().nullable(),
   ingress: IngressRow.nullable(),

@@ -4,7 +4,7 @@ import { ACTION_STATES } from '../domain/action-states';
 import { DELIVERY_STATES } from '../domain/delivery-states';
 import { RetryProfile } from './retry-profiles';
 import { ActionResultRow } from './route-rows';
-import { ActionTarget, HttpTarget } from './targets';
+import { ActionTarget, EventTarget, HttpTarget, WorkflowTarget } from './targets';
 import { WebhookScheme } from './webhook-schemes';
 
 export const DeliveryFacts = z.object({
@@ -40,10 +40,10 @@ const anyChain = {
 export const DispatchChain = z.discriminatedUnion('targetKind', [
   z.object({ ...anyChain, targetKind: z.literal('http'), target: HttpTarget }),
   z.object({ ...anyChain, targetKind: z.literal('action'), target: ActionTarget }),
+  z.object({ ...anyChain, targetKind: z.literal('event'), target: EventTarget }),
+  z.object({ ...anyChain, targetKind: z.literal('workflow'), target: WorkflowTarget }),
 ]);
 export type DispatchChain = z.infer<typeof DispatchChain>;
-
-const ChainedFacts = DeliveryFacts.and(DispatchChain);
 
 export const OpenAttemptAnswer = z.discriminatedUnion('answer', [
   z.object({ answer: z.literal('unknown_delivery') }),
@@ -62,7 +62,13 @@ export const OpenAttemptAnswer = z.discriminatedUnion('answer', [
     answer: z.literal('must_fail'),
     info: DeliveryFacts.extend({ reason: z.string() }).and(DispatchChain),
   }),
-  z.object({ answer: z.literal('held'), info: ChainedFacts }),
+  z.object({
+    answer: z.literal('held'),
+    info: DeliveryFacts.extend({
+      /** Of a gate that a loop releases it from: when it looks again by itself all the same. */
+      againInMs: z.number().nullable(),
+    }).and(DispatchChain),
+  }),
   z.object({ answer: z.literal('not_due'), info: DeliveryFacts.extend({ dueInMs: z.number() }) }),
   z.object({
     answer: z.literal('opened'),
@@ -134,6 +140,8 @@ export const UnattendedDelivery = z.object({
   connector_id: z.string(),
   event_type: z.string(),
   subscription_id: z.string().nullable(),
+  /** Its workflow sleeps until it is told. */
+  wake: z.boolean(),
 });
 export type UnattendedDelivery = z.infer<typeof UnattendedDelivery>;
 
@@ -156,5 +164,7 @@ export const IngressConfig = z.object({
   scheme: WebhookScheme.nullable(),
   secrets: z.array(SecretWindow),
   bodyLimitBytes: z.number(),
+  /** The instance's settings, none of them secret. */
+  config: z.record(z.string(), z.unknown()).nullable().default(null),
 });
 export type IngressConfig = z.infer<typeof IngressConfig>;

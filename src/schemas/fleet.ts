@@ -40,6 +40,7 @@ export function readFleet(text: string, schemes: ShippedSchemes): Fleet {
       replicas: [],
       targets: [],
       subscriptions: [],
+      eventSinks: [],
     },
     ...{ mistakes: [], broken: new Set() },
   };
@@ -85,6 +86,7 @@ export function thingKey(kind: FleetKind, thing: ThingNames): string {
     case 'Replica':
     case 'Target':
     case 'Subscription':
+    case 'EventSink':
       return `${kind} ${tenant ?? '?'}/${id}`;
   }
 }
@@ -145,6 +147,9 @@ function keep(kind: FleetKind, written: unknown, place: Place, draft: FleetDraft
       return;
     case 'Subscription':
       parse(FLEET_DOCUMENTS.Subscription, draft.subscriptions);
+      return;
+    case 'EventSink':
+      parse(FLEET_DOCUMENTS.EventSink, draft.eventSinks);
   }
 }
 

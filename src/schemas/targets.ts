@@ -18,6 +18,26 @@ export const HttpTarget = z.strictObject({
 });
 export type HttpTarget = z.infer<typeof HttpTarget>;
 
+/** How much goes to a target at once, and when nothing does. */
+export const TargetFlow = z.strictObject({
+  /** How many of the deliveries that waited go out in a second. */
+  drainPerSecond: z.number().min(0.001).max(1000),
+  /** Attempts under way at once; of the kind http only, as is the breaker. */
+  maxInFlight: z.int().min(1).max(100),
+  /** Failing attempts in a row that open the breaker; 0: never. */
+  breakerFailures: z.int().min(0).max(1000),
+  /** For how long at first. */
+  breakerOpenMs: z.int().min(100).max(3_600_000),
+});
+export type TargetFlow = z.infer<typeof TargetFlow>;
+
+export const DEFAULT_TARGET_FLOW: TargetFlow = {
+  drainPerSecond: 10,
+  maxInFlight: 50,
+  breakerFailures: 5,
+  breakerOpenMs: 30_000,
+};
+
 /** A JSON pointer (RFC 6901); the empty one names the whole value. */
 export const JsonPointer = z
   .string()
@@ -37,3 +57,27 @@ export const ActionTarget = z.strictObject({
   timeoutMs: z.int().min(100).max(240_000),
 });
 export type ActionTarget = z.infer<typeof ActionTarget>;
+
+/** A delivery that becomes a workflow of somebody else, or a signal to one. */
+export const WorkflowTarget = z.strictObject({
+  taskQueue: z.string(),
+  workflowType: z.string(),
+  /** Null: one is started for each delivery. */
+  signal: z.strictObject({ name: z.string(), workflow: z.string() }).nullable(),
+  timeoutMs: z.int().min(100).max(240_000),
+});
+export type WorkflowTarget = z.infer<typeof WorkflowTarget>;
+
+/** What a platform admin lets be started or signalled; `tenants` null: by all of them. */
+export const AllowedWorkflow = z.strictObject({
+  taskQueue: z.string(),
+  workflowType: z.string(),
+  tenants: z.array(z.string()).nullable(),
+});
+export type AllowedWorkflow = z.infer<typeof AllowedWorkflow>;
+
+/** A delivery that is told of by its event alone. */
+export const EventTarget = z.strictObject({
+  timeoutMs: z.int().min(100).max(240_000),
+});
+export type EventTarget = z.infer<typeof EventTarget>;

@@ -5,8 +5,9 @@
 import type { AttemptClose } from '../db/deliveries';
 import { closeAttempt } from '../db/deliveries';
 import type { FailureReason, Verdict } from '../domain/attempts';
+import { targetHealth } from '../domain/attempts';
 import type { AttemptAnswer, DeliveryRef } from '../domain/delivery-activities';
-import type { ReceiptBody } from '../domain/receipts';
+import type { DeliveryReceiptBody } from '../domain/receipts';
 import { decideRetry } from '../domain/retry';
 import { point } from '../points';
 import type { CloseAttemptAnswer, DeliveryFacts, DispatchChain } from '../schemas/delivery-rows';
@@ -53,7 +54,7 @@ export async function closeWithVerdict(
   result: AttemptResult,
 ): Promise<AttemptAnswer> {
   const decision = decide(services, attempt, result);
-  const close = closeOf(result, decision);
+  const close = closeOf(attempt, result, decision);
   const write = (receipt: Parameters<typeof closeAttempt>[3]) =>
     patiently(() =>
       closeAttempt(services.data, { ...attempt.ref, attempt: attempt.attempt }, close, receipt),
@@ -98,7 +99,11 @@ function decide(
   return { next: 'retry', delayMs: result.immediate === true ? 0 : decision.delayMs };
 }
 
-function closeOf(result: AttemptResult, decision: Decision): AttemptClose {
+function closeOf(
+  { info }: ClosableAttempt,
+  result: AttemptResult,
+  decision: Decision,
+): AttemptClose {
   return {
     outcome: result.verdict.outcome,
     reason: result.verdict.reason,
@@ -110,6 +115,7 @@ function closeOf(result: AttemptResult, decision: Decision): AttemptClose {
     decision: decision.next,
     delayMs: decision.next === 'retry' ? decision.delayMs : null,
     pauseSubscription: result.verdict.pausesSubscription,
+    targetHealth: info.targetKind === 'http' ? targetHealth(result.verdict) : null,
   };
 }
 
@@ -118,7 +124,7 @@ function receiptBody(
   head: DeliveryFacts,
   result: AttemptResult,
   next: 'acknowledged' | 'failed',
-): ReceiptBody {
+): DeliveryReceiptBody {
   const common = commonData(attempt.ref, head);
   const { report } = result;
   if (next === 'failed') {

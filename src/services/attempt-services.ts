@@ -1,5 +1,6 @@
 /** What an attempt works with; made once a process. */
 import type { Database } from '../db/database';
+import type { DispatchToWorkflow } from '../domain/workflow-targets';
 import type { SecretProvider } from '../secrets/provider';
 import type { SigningKey } from '../signing/keys';
 import type { CallTarget } from '../targets/http-target';
@@ -15,6 +16,8 @@ export interface AttemptServices {
   /** A number in [0, 1), for jitter. */
   readonly random: () => number;
   readonly metrics?: DeliveryMetrics;
+  /** For targets of the kind `workflow`. */
+  readonly workflows: DispatchToWorkflow;
   /** For targets of the kind `action`. */
   readonly actions: StartServices;
 }

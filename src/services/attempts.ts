@@ -12,7 +12,6 @@ import { parseRetryAfter } from '../domain/retry';
 import { point } from '../points';
 import type { DeliveryFacts, OpenAttemptAnswer, OpenedAttempt } from '../schemas/delivery-rows';
 import { SecretError, type SecretProvider } from '../secrets/provider';
-import { decodeKey } from '../signing/webhooks/encodings';
 import { dispatchHeaders } from '../targets/dispatch-request';
 import type { TargetReport } from '../targets/http-target';
 import { followAction } from './action-attempts';
@@ -21,6 +20,8 @@ import { closeWithVerdict } from './attempt-closing';
 import type { AttemptServices } from './attempt-services';
 import { countedAs } from './delivery-metrics';
 import { commonData, nextReceipt, withReceipt } from './receipts';
+import { signingSecrets } from './signing-secrets';
+import { dispatchToWorkflow } from './workflow-attempts';
 
 export interface AttemptOptions {
   /** Who opens it, for people: workflow run and worker. */
@@ -56,6 +57,7 @@ export async function makeAttempt(
         kind: 'held',
         state: opened.info.state,
         why: opened.info.heldBy ?? 'paused',
+        ...(opened.info.againInMs === null ? {} : { againInMs: opened.info.againInMs }),
       };
     case 'not_due':
       return { kind: 'not_due', dueInMs: opened.info.dueInMs };
@@ -77,9 +79,37 @@ async function dispatch(
   if (info.targetKind === 'http') {
     return callAndClose(services, ref, { answer, info, payload }, signal);
   }
-  const { attempt, target } = info;
+  const { attempt } = info;
   const clock = databaseClock(info);
+  if (info.targetKind === 'workflow') {
+    const opened = { answer, info, payload };
+    return dispatchToWorkflow(services, { ref, attempt, info, clock }, opened);
+  }
+  if (info.targetKind === 'event') {
+    return acknowledgeByEvent(services, { ref, attempt, info, clock });
+  }
+  const { target } = info;
   return followAction(services, { ref, attempt, info, clock, target, payload }, signal);
+}
+
+/** Nobody is called: the transaction that acknowledges writes the event, and that is the dispatch. */
+function acknowledgeByEvent(
+  services: AttemptServices,
+  attempt: ClosableAttempt,
+): Promise<AttemptAnswer> {
+  return closeWithVerdict(services, attempt, {
+    verdict: {
+      outcome: 'acknowledged',
+      reason: null,
+      mayRetry: false,
+      pausesSubscription: false,
+    },
+    detail: 'its event is in the outbox',
+    report: {
+      ...{ status: null, durationMs: 0, answerSha256: null, answerHead: null },
+      startedAtMs: attempt.clock(),
+    },
+  });
 }
 
 type OpenedCall = OpenedAttempt & {
@@ -149,6 +179,10 @@ async function followOrWait(
     const { target } = info;
     return followAction(services, { ref, attempt, info, clock, target, payload }, signal);
   }
+  // Nothing leaves before it is closed, so anybody may close it.
+  if (info.targetKind === 'event') {
+    return acknowledgeByEvent(services, { ref, attempt, info, clock });
+  }
   if (!takeOver && endsInMs > 0) return { kind: 'in_flight', attempt, endsInMs };
   return closeWithVerdict(
     services,
@@ -207,6 +241,7 @@ const IMPOSSIBLE: Partial<Record<FailureReason, string>> = {
   subscription_deactivated: 'the subscription was deactivated',
   instance_revoked: 'the instance was revoked',
   connector_revoked: 'the connector version was revoked',
+  workflow_not_allowed: 'the deployment does not let this workflow be started or signalled',
 };
 
 function settled(facts: DeliveryFacts): AttemptAnswer {
@@ -240,17 +275,10 @@ async function signedHeaders(
   sentAtMs: number,
 ): Promise<Record<string, string> | SecretError> {
   try {
-    const refs = opened.info.target.secretRefs;
-    const secrets = await Promise.all(refs.map((secretRef) => signingSecret(provider, secretRef)));
+    const secrets = await signingSecrets(provider, opened.info.target.secretRefs);
     return dispatchHeaders({ deliveryId: ref.deliveryId, opened, secrets, sentAtMs });
   } catch (error) {
     if (error instanceof SecretError) return error;
     throw error;
   }
-}
-
-async function signingSecret(provider: SecretProvider, secretRef: string): Promise<string> {
-  const secret = (await provider.resolve(secretRef)).value.reveal();
-  if (decodeKey('whsec', secret) !== null) return secret;
-  throw new SecretError('no_key', `secret ${secretRef} is no whsec_ key`);
 }

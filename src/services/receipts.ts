@@ -2,10 +2,9 @@
  * Appending to a delivery's receipt chain. A receipt is signed over the chain's head as it was read;
  * the database refuses it when the head has moved, and it is signed again.
  */
-import type { ReceiptRow } from '../db/deliveries';
 import type { DeliveryRef } from '../domain/delivery-activities';
 import { WaybillError } from '../domain/errors';
-import type { ReceiptBody, ReceiptCommonData } from '../domain/receipts';
+import type { DeliveryReceiptBody, ReceiptCommonData, ReceiptRow } from '../domain/receipts';
 import type { DeliveryFacts } from '../schemas/delivery-rows';
 import type { SigningKey } from '../signing/keys';
 import { receiptDigest, signReceipt } from '../signing/receipts/sign';
@@ -16,7 +15,7 @@ export interface NextReceipt {
   readonly facts: DeliveryFacts;
   /** When it happened, ms since the epoch on the database's clock. */
   readonly atMs: number;
-  readonly body: ReceiptBody;
+  readonly body: DeliveryReceiptBody;
 }
 
 /** Signs the next receipt of a delivery's chain. */

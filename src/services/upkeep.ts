@@ -1,23 +1,20 @@
 /** The jobs of upkeep: bounded batches with a pause between them, until nothing is left or time is up. */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../db/database';
 import { forgetExpired } from '../db/deliveries';
+import { forgetEvents } from '../db/events';
 import { counterDifferences, mendCounters, retainActions } from '../db/route-upkeep';
 import type { CounterDifference, RetainedBatch } from '../domain/upkeep';
+import { inBatches } from './batches';
+import type { CheckpointServices } from './checkpoints';
 
 /** Small enough that nothing waits for the rows of a batch. */
 const BATCH = 100;
-/** A run ends after so many; what is left is the next one's. */
-const MAX_BATCHES = 1_000;
-/** Leaves room for routing between two batches. */
-const PAUSE_MS = 20;
 const FORGET_BATCH = 500;
 /** An audit tells no more than so many: more than that is one fault, not many. */
 export const MAX_DIFFERENCES = 1_000;
 
-export interface UpkeepServices {
-  /** Role waybill_operations. */
-  readonly operations: Database;
+/** `signingKey` signs checkpoints. */
+export interface UpkeepServices extends CheckpointServices {
   /** Told of the counters that an audit has found wrong. */
   readonly differ: (differences: readonly CounterDifference[]) => void;
 }
@@ -42,12 +39,17 @@ export async function retain(
   return { ...total, more };
 }
 
-/** Removes dedup keys and bytes of rejected requests whose time is over. */
+/** Removes dedup keys, bytes of rejected requests and events whose time is over. */
 export async function forget(
   operations: Database,
   signal: AbortSignal,
 ): Promise<{ readonly more: boolean }> {
-  return { more: await inBatches(signal, () => forgetExpired(operations, FORGET_BATCH)) };
+  const expired = await inBatches(signal, () => forgetExpired(operations, FORGET_BATCH));
+  const events = await inBatches(signal, async () => {
+    const gone = await forgetEvents(operations, FORGET_BATCH);
+    return gone.events === FORGET_BATCH;
+  });
+  return { more: expired || events };
 }
 
 export interface CounterAudit {
@@ -72,13 +74,4 @@ export async function repairCounters(operations: Database, by: string): Promise<
     if (mended.length < BATCH) return { differences, more: false };
   }
   return { differences, more: true };
-}
-
-/** Whether there is more to do. */
-async function inBatches(signal: AbortSignal, batch: () => Promise<boolean>): Promise<boolean> {
-  for (let made = 0; made < MAX_BATCHES && !signal.aborted; made += 1) {
-    if (!(await batch())) return false;
-    await delay(PAUSE_MS, undefined, { signal }).catch(() => undefined);
-  }
-  return true;
 }

@@ -7,7 +7,9 @@ import { Agent, request } from 'undici';
 import type { Dispatcher } from 'undici';
 import type { HttpAnswer } from '../domain/attempts';
 import { connectionFault } from '../domain/connection-errors';
+import type { AddressPolicy } from '../schemas/target-addresses';
 import type { SuccessCheck } from '../schemas/targets';
+import { AddressRefused, guardedConnector, type LookUp } from './addresses';
 import { bodyPasses } from './success-check';
 
 /** Bytes of an answer that are read; what follows is left unread. */
@@ -36,19 +38,52 @@ export interface TargetReport {
 
 export type CallTarget = (call: TargetCall) => Promise<TargetReport>;
 
-/** A pool of connections to targets, and the call that uses it. */
-export function httpTargets(options: { readonly connectionsPerOrigin: number }): {
+export interface HttpTargetsOptions {
+  readonly connectionsPerOrigin: number;
+  /** Which addresses may be called, asked for at each call. */
+  readonly policy: () => Promise<AddressPolicy>;
+  /** Of connecting, the look-up included; 5 s unless told. */
+  readonly connectTimeoutMs?: number;
+  /** Looks names up; the system's, unless told. */
+  readonly lookUp?: LookUp;
+}
+
+/**
+ * A pool of connections to targets, and the call that uses it. A connection that is kept goes to the
+ * address that was checked when it was made; another policy begins with none.
+ */
+export function httpTargets(options: HttpTargetsOptions): {
   readonly call: CallTarget;
   close(): Promise<void>;
 } {
-  const agent = new Agent({
-    connections: options.connectionsPerOrigin,
-    connect: { timeout: CONNECT_TIMEOUT_MS },
-    // The call's own deadline covers both.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
-  return { call: (call) => callTarget(agent, call), close: () => agent.close() };
+  const agents = new Map<string, Agent>();
+  const agentOf = (policy: AddressPolicy): Agent => {
+    const key = JSON.stringify(policy);
+    const known = agents.get(key);
+    if (known !== undefined) return known;
+    // Calls under way on the pools before end as they end.
+    for (const old of agents.values()) old.close().catch(() => undefined);
+    agents.clear();
+    const agent = new Agent({
+      connections: options.connectionsPerOrigin,
+      connect: guardedConnector(
+        policy,
+        options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+        options.lookUp,
+      ),
+      // The call's own deadline covers both.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    agents.set(key, agent);
+    return agent;
+  };
+  return {
+    call: async (call) => callTarget(agentOf(await options.policy()), call),
+    close: async () => {
+      await Promise.all([...agents.values()].map((agent) => agent.close()));
+    },
+  };
 }
 
 async function callTarget(agent: Dispatcher, call: TargetCall): Promise<TargetReport> {
@@ -100,6 +135,12 @@ async function readCapped(body: Dispatcher.ResponseData['body']): Promise<Buffer
 
 function failure(error: unknown, timedOut: boolean, timeoutMs: number): TargetReport {
   const none = { answerSha256: null, answerHead: null };
+  const refused = refusalOf(error);
+  if (refused !== null) {
+    const detail = `nothing was sent: ${refused.message}`;
+    const forGood = refused.literal ? ({ forGood: true } as const) : {};
+    return { answer: { kind: 'not_sent', reason: 'address_refused', ...forGood }, detail, ...none };
+  }
   const { kind, code } = connectionFault(error);
   if (kind === 'refused') {
     const detail = 'the target refused the connection';
@@ -115,4 +156,10 @@ function failure(error: unknown, timedOut: boolean, timeoutMs: number): TargetRe
   }
   const detail = `the answer was lost${code === '' ? '' : `: ${code}`}`;
   return { answer: { kind: 'lost', reason: 'answer_lost' }, detail, ...none };
+}
+
+/** Several addresses are tried at once, or undici has put it into an error of its own. */
+function refusalOf(error: unknown): AddressRefused | null {
+  if (error instanceof AddressRefused) return error;
+  return error instanceof Error && error.cause instanceof AddressRefused ? error.cause : null;
 }

@@ -30,7 +30,25 @@ const JOBS: Readonly<Record<UpkeepJob, Job>> = {
     name: 'forget-expired',
     every: '5 minutes',
     offset: '0 seconds',
-    note: 'Removes dedup keys and bytes of rejected requests whose time is over.',
+    note: 'Removes dedup keys, bytes of rejected requests and events whose time is over.',
+  },
+  retainDeliveries: {
+    name: 'retain-deliveries',
+    every: '10 minutes',
+    offset: '50 seconds',
+    note: 'Removes payloads and rows of deliveries whose time is over.',
+  },
+  checkpointReceipts: {
+    name: 'checkpoint-receipts',
+    every: '5 minutes',
+    offset: '30 seconds',
+    note: 'Signs what the closed chains of receipts have come to.',
+  },
+  removeReceipts: {
+    name: 'remove-receipts',
+    every: '60 minutes',
+    offset: '10 seconds',
+    note: 'Removes receipts whose time is over, and signs that it did.',
   },
 };
 

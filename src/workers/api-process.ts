@@ -8,7 +8,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../db/database';
 import { checkDatabase } from '../db/migrations';
 import { WaybillError } from '../domain/errors';
-import { deliveryId } from '../domain/ids';
+import { deliveryId, replayJobId } from '../domain/ids';
 import { isLoopback } from '../domain/loopback';
 import type { HttpDeps, Readiness, ServerDeps } from '../http/deps';
 import { metricsRoute } from '../http/metrics';
@@ -19,12 +19,14 @@ import { jwksTokens } from '../http/tokens/jwks';
 import { routeTokenTrust } from '../hosts/protocol/route-tokens';
 import type { Config } from '../schemas/config';
 import { actionService } from '../services/actions/starting';
+import { exportReceipts } from '../services/receipt-export';
 import { decideReplay } from '../services/replays';
 import type { SecretProvider } from '../secrets/provider';
 import { importSigningKey, publicKeySet, type SigningKey } from '../signing/keys';
 import type { Telemetry } from '../telemetry/telemetry';
 import { createTelemetry } from '../telemetry/telemetry';
 import { temporalClient, temporalSettings } from '../temporal/connections';
+import { nudging } from './bulk-replay-nudges';
 import { Closers } from './closers';
 import { openDatabase } from './databases';
 import { DeliveryStarts } from './delivery-starts';
@@ -35,7 +37,7 @@ import { repinning } from './repinning';
 import { processSecrets } from './secrets';
 import { developmentKeyText, loadSigningKeyText } from './signing-keys';
 import { startServices } from './worker-services';
-import { deliveryWorkflows } from './workflows';
+import { bulkReplayWorkflows, deliveryWorkflows } from './workflows';
 
 export interface ApiOptions {
   readonly serve: {
@@ -176,7 +178,7 @@ interface Parts extends CommonParts {
 
 function httpDeps(parts: Parts, closers: Closers): HttpDeps {
   const { config, log, data, tokens, telemetry, secrets, keyText, signingKey } = parts;
-  const starting = startServices(parts);
+  const starting = startServices(parts, parts.signingKey);
   const replays = { data, signingKey, metrics: telemetry.deliveries };
   return {
     ...serverDeps(parts),
@@ -184,8 +186,13 @@ function httpDeps(parts: Parts, closers: Closers): HttpDeps {
     secrets,
     starter: new DeliveryStarts(deliveryWorkflows(config, parts.client), data, log),
     replay: (ref, who) => decideReplay(replays, ref, who),
+    bulkReplays: {
+      nudge: nudging(bulkReplayWorkflows(config, parts.client), log),
+      newJobId: () => replayJobId(uuidv7()),
+    },
     actions: actionService(starting),
     repin: repinning(starting, signingKey, closers),
+    exportReceipts: (tenant) => exportReceipts({ data, signingKey, nowMs: Date.now }, tenant),
     temporalUi: config.http.temporalUi,
     namespace: temporalSettings().namespace,
     serve: { ingress: parts.options.serve.ingress, api: tokens === null ? null : { tokens } },

@@ -12,6 +12,7 @@ const BORN: Readonly<Record<IngressOutcome, DeliveryState | null>> = {
   stale: 'Rejected',
   ignored: null,
   limited: null,
+  handshake: null,
 };
 
 /** The ingress's counter: each request, and the delivery that came of it. */

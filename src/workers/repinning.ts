@@ -14,7 +14,7 @@ const CONNECTIONS_PER_HOST = 2;
 
 /** What it opens is added to `closers`. */
 export function repinning(
-  services: Pick<StartServices, 'data' | 'attend'>,
+  services: Pick<StartServices, 'data' | 'attend' | 'sign'>,
   key: SigningKey,
   closers: Closers,
 ): HttpDeps['repin'] {
@@ -27,7 +27,7 @@ export function repinning(
     connectionsPerHost: CONNECTIONS_PER_HOST,
   });
   closers.add(() => hosts.close());
-  const operator = routeOperator(services.data);
+  const operator = routeOperator(services.data, services.sign);
   const wake = (action: Parameters<typeof nudge>[1]) => nudge(services, action);
   return (ref, wish) => repinAction({ operator, hosts, nudge: wake }, ref, wish);
 }

@@ -3,15 +3,18 @@ import type { Logger } from 'pino';
 import type { Database } from '../db/database';
 import type { Queue } from '../domain/workflow-ids';
 import type { Config } from '../schemas/config';
+import type { PublishingServices } from '../services/event-publishing';
 import type { Telemetry } from '../telemetry/telemetry';
 import type { temporalClient } from '../temporal/connections';
 import type { DatabaseClock } from './database-clock';
 import { attendRound } from './loops/attend';
 import { attendActionsRound } from './loops/attend-actions';
+import { attendBulkReplaysRound } from './loops/attend-bulk-replays';
 import { runLoop } from './loops/loop';
+import { publishEventsLoop } from './loops/publish-events';
 import { reportFigures } from './loops/report-figures';
 import { sweepLoop } from './loops/sweep';
-import { actionWorkflows, deliveryWorkflows } from './workflows';
+import { actionWorkflows, bulkReplayWorkflows, deliveryWorkflows } from './workflows';
 
 const ATTEND_INTERVAL_MS = 500;
 const CLOCK_INTERVAL_MS = 30_000;
@@ -26,15 +29,18 @@ export interface LoopContext {
   readonly client: ReturnType<typeof temporalClient>['client'];
   readonly clock: DatabaseClock;
   readonly queues: readonly Queue[];
+  readonly publishing: PublishingServices;
 }
 
 /** Runs those of the queues that are served until the signal. */
 export async function runWorkerLoops(context: LoopContext): Promise<void> {
-  const { operations, telemetry, signal, log, queues } = context;
+  const { operations, telemetry, signal, log, queues, publishing } = context;
   await Promise.all([
     ...(queues.includes('deliveries') ? deliveryLoops(context) : []),
     ...(queues.includes('actions') ? actionLoops(context) : []),
+    ...(queues.includes('operations') ? bulkReplayLoops(context) : []),
     reportFigures({ operations, telemetry, signal, log }),
+    publishEventsLoop({ ...publishing, signal, log }),
   ]);
 }
 
@@ -45,6 +51,25 @@ function deliveryLoops({ config, operations, client, signal, log }: LoopContext)
       name: 'attend',
       intervalMs: ATTEND_INTERVAL_MS,
       round: () => attendRound({ operations, workflows, log }),
+      signal,
+      log,
+    }),
+  ];
+}
+
+function bulkReplayLoops({
+  config,
+  operations,
+  client,
+  signal,
+  log,
+}: LoopContext): Promise<void>[] {
+  const workflows = bulkReplayWorkflows(config, client);
+  return [
+    runLoop({
+      name: 'attend-bulk-replays',
+      intervalMs: ATTEND_INTERVAL_MS,
+      round: () => attendBulkReplaysRound({ operations, workflows, log }),
       signal,
       log,
     }),

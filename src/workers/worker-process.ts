@@ -5,6 +5,7 @@
 import { Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { actionActivities } from '../activities/actions';
+import { bulkReplayActivities } from '../activities/bulk-replays';
 import { deliveryActivities } from '../activities/deliveries';
 import { operationsActivities } from '../activities/operations';
 import { checkDatabase } from '../db/migrations';
@@ -86,9 +87,9 @@ async function start({ config, options, log }: Wanted, closers: Closers): Promis
   );
   const stopping = new AbortController();
   const { signal } = stopping;
-  const { clock } = services;
+  const { clock, publishing } = services;
   const loops = runWorkerLoops({
-    ...{ config, operations, telemetry, log, signal, client, clock, queues },
+    ...{ config, operations, telemetry, log, signal, client, clock, queues, publishing },
   });
   const done = runAll(workers)
     .finally(async () => {
@@ -148,6 +149,9 @@ function activitiesOf(queue: Queue, services: WorkerServices): object {
     case 'deliveries':
       return deliveryActivities(services.deliveries);
     case 'operations':
-      return operationsActivities(services.upkeep);
+      return {
+        ...operationsActivities(services.upkeep),
+        ...bulkReplayActivities(services.bulkReplays),
+      };
   }
 }

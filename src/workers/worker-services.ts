@@ -4,25 +4,32 @@ import { v7 as uuidv7 } from 'uuid';
 import { actionLedger } from '../db/actions';
 import { capabilityCatalog } from '../db/capabilities';
 import type { Database } from '../db/database';
+import { addressPolicy } from '../db/target-addresses';
 import { actionTargetResolver } from '../db/routes';
+import { QUEUES } from '../domain/workflow-ids';
 import { createHostClient } from '../hosts/client';
 import { ROUTE_TOKEN_ISSUER } from '../hosts/protocol/route-tokens';
 import type { Config } from '../schemas/config';
 import type { ActionServices } from '../services/actions/action-services';
+import { actionSigner } from '../services/actions/receipts';
 import { RequestChecks } from '../services/actions/request-checks';
 import type { StartServices } from '../services/actions/starting';
 import type { AttemptServices } from '../services/attempt-services';
+import type { BulkReplayServices } from '../services/bulk-replays';
+import type { PublishingServices } from '../services/event-publishing';
 import type { UpkeepServices } from '../services/upkeep';
+import type { SigningKey } from '../signing/keys';
 import { httpTargets } from '../targets/http-target';
 import type { Telemetry } from '../telemetry/telemetry';
 import type { temporalClient } from '../temporal/connections';
+import { workflowTargets } from '../temporal/workflow-targets';
 import { ActionStarts } from './action-starts';
 import type { Closers } from './closers';
 import { DatabaseClock } from './database-clock';
 import { processSecrets } from './secrets';
 import { loadSigningKey } from './signing-keys';
 import { CONNECTIONS_PER_HOST, CONNECTIONS_PER_TARGET } from './worker-settings';
-import { actionWorkflows } from './workflows';
+import { actionWorkflows, deliveryWorkflows, taskQueue } from './workflows';
 
 /** Longer than a dispatch waits for a worker: what nobody took on is over before its reservation is. */
 const RESERVATION_HOLD_MS = 45_000;
@@ -34,6 +41,8 @@ export interface WorkerServices {
   readonly deliveries: AttemptServices;
   readonly actions: ActionServices;
   readonly upkeep: UpkeepServices;
+  readonly bulkReplays: BulkReplayServices;
+  readonly publishing: PublishingServices;
   readonly clock: DatabaseClock;
 }
 
@@ -54,7 +63,10 @@ export async function workerServices(
   closers: Closers,
 ): Promise<WorkerServices> {
   const { config, data, operations, telemetry, log } = parts;
-  const targets = httpTargets({ connectionsPerOrigin: CONNECTIONS_PER_TARGET });
+  const targets = httpTargets({
+    connectionsPerOrigin: CONNECTIONS_PER_TARGET,
+    policy: addressPolicy(data),
+  });
   closers.add(() => targets.close());
   const secrets = processSecrets(config);
   const signingKey = await loadSigningKey(config, secrets);
@@ -67,27 +79,57 @@ export async function workerServices(
     connectionsPerHost: CONNECTIONS_PER_HOST,
   });
   closers.add(() => hosts.close());
+  const replayed = deliveryWorkflows(config, parts.client);
   return {
     clock,
     deliveries: {
       ...{ data, secrets, signingKey },
       call: targets.call,
+      workflows: workflowTargets(
+        parts.client,
+        QUEUES.map((queue) => taskQueue(config, queue)),
+      ),
       random: Math.random,
       metrics: telemetry.deliveries,
-      actions: startServices(parts),
+      actions: startServices(parts, signingKey),
     },
     actions: {
-      ...{ data, hosts },
+      ...{ data, hosts, sign: actionSigner(signingKey) },
       routes: actionTargetResolver(data, config.topology),
       random: Math.random,
       holdMs: RESERVATION_HOLD_MS,
     },
+    bulkReplays: {
+      ...{ data, signingKey, metrics: telemetry.deliveries },
+      random: Math.random,
+      nudge: (ref, about) => replayed.nudge(ref, about),
+    },
     upkeep: {
       operations,
+      signingKey,
       differ: (differences) => {
         const shown = differences.slice(0, LOGGED_DIFFERENCES);
         log.error({ count: differences.length, differences: shown }, 'counters differ');
       },
+    },
+    publishing: publishingServices(parts, { secrets, call: targets.call }),
+  };
+}
+
+const SINK_TROUBLE = {
+  failing: 'an event sink does not take its events',
+  paused: 'an event sink was paused',
+  parked: 'an event sink refuses an event; those after it of the same subject wait',
+} as const;
+
+function publishingServices(
+  { operations, log }: WorkerParts,
+  calling: Pick<PublishingServices, 'secrets' | 'call'>,
+): PublishingServices {
+  return {
+    ...{ operations, ...calling, random: Math.random },
+    trouble: ({ what, ...about }) => {
+      log.warn(about, SINK_TROUBLE[what]);
     },
   };
 }
@@ -95,6 +137,7 @@ export async function workerServices(
 /** What starting an action takes; the same in a worker and in the API. */
 export function startServices(
   parts: Pick<WorkerParts, 'config' | 'data' | 'client' | 'log'>,
+  signingKey: SigningKey,
 ): StartServices {
   const { config, data, client, log } = parts;
   const starts = new ActionStarts(actionWorkflows(config, client), log);
@@ -103,6 +146,7 @@ export function startServices(
     ledger: actionLedger(data),
     catalog: capabilityCatalog(data),
     checks: new RequestChecks(),
+    sign: actionSigner(signingKey),
     attend: (action, why) => {
       starts.attend(action, why);
     },

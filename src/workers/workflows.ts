@@ -3,6 +3,7 @@ import type { Client } from '@temporalio/client';
 import type { Queue } from '../domain/workflow-ids';
 import type { Config } from '../schemas/config';
 import { ActionWorkflows } from '../temporal/action-starter';
+import { BulkReplayWorkflows } from '../temporal/bulk-replay-starter';
 import { DeliveryWorkflows } from '../temporal/delivery-starter';
 
 /** A person takes longer than a release of held deliveries: so many times as long between two looks. */
@@ -19,6 +20,14 @@ export function deliveryWorkflows(config: Config, client: Client): DeliveryWorkf
   return new DeliveryWorkflows(client, taskQueue(config, 'deliveries'), {
     failedWaitMs: config.temporal.failedWaitMs,
     heldPollMs: config.temporal.heldPollMs,
+    heartbeatMs: config.temporal.heartbeatMs,
+  });
+}
+
+/** On the queue of operations: planning and pacing take nothing from live deliveries. */
+export function bulkReplayWorkflows(config: Config, client: Client): BulkReplayWorkflows {
+  return new BulkReplayWorkflows(client, taskQueue(config, 'operations'), {
+    waitMs: config.temporal.failedWaitMs,
     heartbeatMs: config.temporal.heartbeatMs,
   });
 }

@@ -161,7 +161,7 @@ class DeliveryActor {
         return this.#waiting.pause(tried.againInMs);
       case 'held':
         this.#mark.enter(tried.state, heldDetails(tried.why, this.#input.deliveryId));
-        return this.#waiting.pause(this.#input.heldPollMs);
+        return this.#waiting.pause(tried.againInMs ?? this.#input.heldPollMs);
       case 'trouble':
         return this.#waiting.recover(tried, this.#troubles);
     }

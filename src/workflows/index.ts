@@ -1,4 +1,5 @@
 /** The workflow types that `waybill worker` serves. */
 export { action } from './action';
 export { delivery } from './delivery';
+export { replay } from './replay';
 export { upkeep } from './upkeep';

@@ -8,11 +8,11 @@ import type { WaitingMark } from './waiting-mark';
 const TROUBLES_BEFORE_MARK = 3;
 
 export class Waiting {
-  readonly #of: 'action' | 'delivery';
+  readonly #of: Parameters<typeof troubleDetails>[0];
   readonly #mark: WaitingMark;
   #nudged = false;
 
-  constructor(of: 'action' | 'delivery', mark: WaitingMark) {
+  constructor(of: Parameters<typeof troubleDetails>[0], mark: WaitingMark) {
     this.#of = of;
     this.#mark = mark;
   }

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { DeliveryHistory, DeliveryPage, ReplayAccepted } from '../../src/schemas/api-deliveries';
 import type { CatalogFixture } from '../support/catalog-fixture';
-import { FaultRig, INGRESS_SECRET } from '../support/fault-rig';
+import { FaultRig, INGRESS_SECRET, OTHER_SECRET } from '../support/fault-rig';
 import { until } from '../support/until';
 import { postWebhook } from '../support/vendor';
 import { failureOf, newHome, removeHomes, waybill, type Environment } from './waybill';
@@ -60,6 +60,11 @@ test('list finds a failed delivery by state and time, as a table and as JSON', a
   const { stdout } = await waybill([...args, '--json'], env);
   const page = DeliveryPage.parse(JSON.parse(stdout));
   expect(page.deliveries.map(({ deliveryId }) => deliveryId)).toContain(failed);
+  const narrow = ['--event', 'release', '--direction', 'inbound', '--since', '1h'];
+  const found = await waybill(['deliveries', 'list', ...narrow, '--json'], env);
+  expect(found.stdout).toContain(failed);
+  const early = await waybill(['deliveries', 'list', ...narrow, '--until', '30m'], env);
+  expect(early).toMatchObject({ code: 0, stdout: 'no delivery matches\n' });
   const none = await waybill(['deliveries', 'list', '--state', 'Replayed'], env);
   expect(none.stdout).toBe('no delivery matches\n');
 });
@@ -153,4 +158,48 @@ test('who may not, or does not exist, is told so in one line', async () => {
   expect(nobody.message).toContain('--tenant');
   const elsewhere = await failure(list, { WAYBILL_API_URL: 'https://waybill.example' });
   expect(elsewhere.message).toContain('WAYBILL_TOKEN');
+});
+
+test('readmit makes deliveries of what a corrected secret verifies, and tells what stays refused', async () => {
+  const { rig } = faults;
+  const own = await rig.catalog({ subscription: 'rotated' });
+  const post = (secret: string) =>
+    postWebhook({ url, ingressRef: own.ingressRef, secret, id: randomUUID(), event: 'push' });
+  expect((await post(OTHER_SECRET)).status).toBe(401);
+  expect((await post('nobody knows it')).status).toBe(401);
+  const args = ['deliveries', 'readmit', '--subscription', 'rotated', '--reason', 'corrected'];
+  const early = await waybill(args, env);
+  expect(failureOf(early)).toMatchObject({ code: 'not_readmitted' });
+  await rig.db.rows(
+    `update waybill.ingresses set secrets = jsonb_set(secrets, '{0,ref}', '"env:TEST_OTHER_SECRET"')
+      where ingress_ref = $1`,
+    [own.ingressRef],
+  );
+  const mended = await waybill([...args, '--json'], env);
+  const { readmitted } = z
+    .object({
+      readmitted: z.array(
+        z.object({
+          outcome: z.string(),
+          deliveryId: z.string().nullable(),
+          why: z.string().nullable(),
+        }),
+      ),
+    })
+    .parse(JSON.parse(mended.stdout));
+  expect(readmitted).toMatchObject([
+    { outcome: 'accepted', why: null },
+    { outcome: 'refused', deliveryId: null },
+  ]);
+  expect(mended.code).toBe(1);
+  const again = await waybill(args, env);
+  expect(again.stdout).toMatch(/already_readmitted +[0-9a-f-]{36}/);
+  const none = await waybill(
+    [...args, '--since', '2026-01-01T00:00:00Z', '--subscription', 'none'],
+    env,
+  );
+  expect(none).toMatchObject({ code: 0, stdout: 'no rejected delivery matches\n' });
+  const unnamed = await waybill(['deliveries', 'readmit', '--reason', 'corrected'], env);
+  expect(failureOf(unnamed)).toMatchObject({ code: 'config_invalid' });
+  expect((await show(readmitted[0]?.deliveryId ?? '')).readmittedFrom).not.toBeNull();
 });

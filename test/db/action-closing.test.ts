@@ -19,6 +19,7 @@ import { CLOSING_STATE } from '../../src/memory/actions';
 import { Rig } from '../registry/fixture';
 import { postgresFixture } from '../registry/postgres-fixture';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
+import { testSigner } from '../support/test-signer';
 
 let db: TestDatabase;
 let rig: Rig;
@@ -35,6 +36,8 @@ const data = () => db.as('waybill_data');
 let count = 0;
 const newId = () => `a${String((count += 1))}`;
 const refTo = (actionId: string): ActionRef => ({ tenantId: tenantId('acme'), actionId });
+const sign = (actionId: string) => testSigner(refTo(actionId), {});
+const receipting = (actionId: string) => ({ expected: null, sign: sign(actionId) });
 
 interface Facts {
   readonly state: ActionState;
@@ -102,11 +105,14 @@ test.each(closings)('%s: the result %s by %s closes it', async (state, outcome, 
   if (way === WAYS[0]) {
     const settlement = outcome === 'cancelled' ? 'cancelled' : 'completed';
     const close = { settlement, unknownCause: null, evidence: {}, result } as const;
-    const answer = await closeDispatch(data(), { ...refTo(id), fence }, close, bytes);
+    const written = { ...close, resultBytes: bytes };
+    const answer = await closeDispatch(data(), { ...refTo(id), fence }, written, receipting(id));
     expect(answer.kind).toBe('closed');
   } else {
     const found = { kind: 'result', result, evidence: {}, adopted: null } as const;
-    const answer = await concludeFencing(data(), { ...refTo(id), fence: asked }, found, bytes);
+    const written = { ...found, resultBytes: bytes };
+    const at = { ...refTo(id), fence: asked };
+    const answer = await concludeFencing(data(), at, written, receipting(id));
     expect(answer.kind).toBe('concluded');
   }
   const closed = { state: CLOSING_STATE[outcome], uncertain: false, outcome, open: 0 };
@@ -185,7 +191,7 @@ describe('a sender that is lost', () => {
   test('before anything was sent: it may be sent, at once', async () => {
     const id = newId();
     const { fence } = (await rig.reserved(id)).reservation;
-    await settleLost(data(), { ...refTo(id), fence }, {});
+    await settleLost(data(), { ...refTo(id), fence }, {}, sign(id));
     expect(await settlementOf(id)).toEqual({ settlement: 'not_started', cause: null });
     expect(await factsOf(id)).toMatchObject({ state: 'requested', uncertain: false, open: 0 });
   });
@@ -193,15 +199,15 @@ describe('a sender that is lost', () => {
   test.each(['dispatching', 'cancelling'] as const)('in %s: nobody knows', async (state) => {
     const { id, fence } = await sent(state);
     const at = { ...refTo(id), fence };
-    await settleLost(data(), at, {});
-    await settleLost(data(), at, {});
+    await settleLost(data(), at, {}, sign(id));
+    await settleLost(data(), at, {}, sign(id));
     expect(await settlementOf(id)).toEqual({ settlement: 'outcome_unknown', cause: 'ours' });
     expect(await factsOf(id)).toMatchObject({ state: 'unknown', uncertain: true, open: 0 });
   });
 
   test('of an attempt that is over changes nothing', async () => {
     const { id, fence } = await sent('reserved');
-    await settleLost(data(), { ...refTo(id), fence }, {});
+    await settleLost(data(), { ...refTo(id), fence }, {}, sign(id));
     expect(await factsOf(id)).toMatchObject({ state: 'reserved', open: 1 });
   });
 });
@@ -211,12 +217,12 @@ test('what is to be stopped and was never begun is cancelled by whoever clears i
   const { fence } = (await rig.reserved(id)).reservation;
   await beginDispatch(data(), { ...refTo(id), fence, resume: false });
   const who = { cancelledBy: 'ada', reason: 'not needed' };
-  expect((await requestCancel(data(), refTo(id), who)).kind).toBe('requested');
+  expect((await requestCancel(data(), refTo(id), who, sign(id))).kind).toBe('requested');
   const ask = { aboveFence: null, adopt: null };
-  expect((await beginFencing(data(), refTo(id), ask)).answer.kind).toBe('ask');
+  expect((await beginFencing(data(), refTo(id), ask, sign(id))).answer.kind).toBe('ask');
   await rig.settle(id, fence, 'not_started');
-  expect((await beginFencing(data(), refTo(id), ask)).answer.kind).toBe('clear');
-  expect((await requestCancel(data(), refTo(id), who)).kind).toBe('cancelled');
+  expect((await beginFencing(data(), refTo(id), ask, sign(id))).answer.kind).toBe('clear');
+  expect((await requestCancel(data(), refTo(id), who, sign(id))).kind).toBe('cancelled');
   expect(await factsOf(id)).toMatchObject({ state: 'cancelled', open: 0 });
 });
 
@@ -232,8 +238,9 @@ test.each([
   await db.rows('update waybill.actions set cancel_requested_at = now() where action_id = $1', [
     id,
   ]);
-  const found = { ...said, evidence: {}, adopted: null };
-  const answer = await concludeFencing(data(), { ...refTo(id), fence: asked }, found, null);
+  const found = { ...said, evidence: {}, adopted: null, resultBytes: null };
+  const at = { ...refTo(id), fence: asked };
+  const answer = await concludeFencing(data(), at, found, receipting(id));
   expect(answer.kind).toBe('concluded');
   expect(await factsOf(id)).toMatchObject({ state, open: 0 });
 });
@@ -244,10 +251,12 @@ test('a result of an older attempt leaves the one that is under way to its own s
   await beginDispatch(data(), { ...second, resume: false });
   const result = { outcome: 'succeeded', errorCode: null, detail: null } as const;
   const done = { settlement: 'completed', unknownCause: null, evidence: {}, result } as const;
-  await closeDispatch(data(), { ...refTo(id), fence }, done, Buffer.from('{"n":1}'));
+  const first = { ...done, resultBytes: Buffer.from('{"n":1}') };
+  await closeDispatch(data(), { ...refTo(id), fence }, first, receipting(id));
   expect(await factsOf(id)).toMatchObject({ state: 'completed', open: 1 });
   await balances();
-  const other = await closeDispatch(data(), second, done, Buffer.from('{"n":2}'));
+  const another = { ...done, resultBytes: Buffer.from('{"n":2}') };
+  const other = await closeDispatch(data(), second, another, receipting(id));
   expect(other.kind).toBe('closed');
   expect(await factsOf(id)).toMatchObject({ state: 'completed', open: 0 });
   // Two effects, if it ever comes to that, are on record.
@@ -270,12 +279,12 @@ test('a refusal for good of an older attempt is kept, and closes nothing', async
   const errorCode = 'host_refused.unknown_capability';
   const refused = { outcome: 'failed', errorCode, detail: null } as const;
   const none = { settlement: 'not_started', unknownCause: null, evidence: {} } as const;
-  const late = { ...none, result: refused };
-  const answer = await closeDispatch(data(), { ...refTo(id), fence }, late, null);
+  const late = { ...none, result: refused, resultBytes: null };
+  const answer = await closeDispatch(data(), { ...refTo(id), fence }, late, receipting(id));
   expect(answer.kind).toBe('fence_lost');
   expect(await factsOf(id)).toMatchObject({ state: 'dispatching', outcome: null, open: 1 });
   expect(await rig.fixture.lateEvidence('acme', id, fence)).toMatchObject([{ result: refused }]);
   // Of the newest attempt it is the end.
-  expect((await closeDispatch(data(), second, late, null)).kind).toBe('closed');
+  expect((await closeDispatch(data(), second, late, receipting(id))).kind).toBe('closed');
   expect(await factsOf(id)).toMatchObject({ state: 'failed', outcome: 'failed', open: 0 });
 });

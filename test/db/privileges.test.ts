@@ -40,8 +40,16 @@ test('the catalog is written by control alone', async () => {
   const catalog = Object.keys(await writes('waybill_control'));
   expect(catalog).toEqual([
     ...['audit_log', 'bindings', 'capabilities', 'catalog_revision', 'connector_versions'],
-    ...['connectors', 'credential_revisions', 'evidence_statements', 'ingresses', 'instances'],
-    ...['outbox_events', 'quota_policies', 'replicas', 'settings', 'subscriptions', 'targets'],
+    ...['connectors', 'credential_revisions', 'event_sinks', 'evidence_statements', 'ingresses'],
+    ...[
+      'instances',
+      'outbox_events',
+      'quota_policies',
+      'replicas',
+      'settings',
+      'subscriptions',
+      'targets',
+    ],
     'version_capabilities',
   ]);
   const shared: Record<string, string[]> = {};
@@ -53,7 +61,7 @@ test('the catalog is written by control alone', async () => {
   expect(shared).toEqual({
     waybill_data: ['audit_log', 'outbox_events', 'replicas', 'subscriptions'],
     waybill_lifecycle: ['replicas'],
-    waybill_operations: ['audit_log', 'replicas', 'settings'],
+    waybill_operations: ['audit_log', 'event_sinks', 'outbox_events', 'replicas', 'settings'],
   });
 });
 
@@ -64,6 +72,9 @@ test('of what the catalog shares, each role changes its own columns only', async
   const published = ['capacity', 'endpoint', 'peer_did', 'tenant_id', 'instance_id', 'version'];
   const upkeep = await columns('waybill_operations', 'replicas');
   expect(upkeep.filter((name) => published.includes(name))).toEqual([]);
+  expect(await columns('waybill_operations', 'outbox_events')).toEqual(['feed_no']);
+  const sinks = await columns('waybill_operations', 'event_sinks');
+  expect(sinks.filter((name) => ['url', 'secret_refs', 'topics'].includes(name))).toEqual([]);
 });
 
 test('the data role deletes nothing, and the observer writes nothing', async () => {

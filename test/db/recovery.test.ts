@@ -20,6 +20,7 @@ import { recoverAfterRestore } from '../../src/services/recovery';
 import { Rig } from '../registry/fixture';
 import { postgresFixture } from '../registry/postgres-fixture';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
+import { cancelAction } from '../support/test-signer';
 
 const HOUR_AGO = new Date(Date.now() - 3_600_000).toISOString();
 const DIGEST = 'ab'.repeat(32);
@@ -121,7 +122,7 @@ test('a route that was taken back pins nothing: it may have been sent on the nex
 
 test('what is closed stays closed', async () => {
   await rig.start('over');
-  await db.rows(`select waybill.request_cancel('acme', 'over', 'ada', 'x')`);
+  await cancelAction(db, 'acme', 'over');
   expect(await doubt('over', null)).toBe('over');
   expect(await rowOf('over')).toMatchObject({ state: 'cancelled' });
 });

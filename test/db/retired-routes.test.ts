@@ -8,6 +8,7 @@ import { tenantId } from '../../src/domain/ids';
 import { ANYWHERE, Rig } from '../registry/fixture';
 import { postgresFixture } from '../registry/postgres-fixture';
 import { createTestDatabase, testPool, type TestDatabase } from '../support/test-database';
+import { testSigner } from '../support/test-signer';
 
 let db: TestDatabase;
 let rig: Rig;
@@ -69,7 +70,7 @@ test('operators and workflows at once: each action is moved once or reserved, an
   for (const action of actions) await rig.run(action, 'not_started');
   const pool = testPool(db.url, 'waybill_data', { maxConnections: 24 });
   try {
-    const operator = routeOperator(pool);
+    const operator = routeOperator(pool, testSigner);
     const resolver = actionTargetResolver(pool, ANYWHERE);
     const move = async (action: string) => {
       const begun = await operator.beginRepin(at(action), null);

@@ -9,6 +9,7 @@ import type { TestDatabase } from '../support/test-database';
 import { createTestDatabase, testPool } from '../support/test-database';
 import type { CatalogFixture } from '../support/catalog-fixture';
 import { insertCatalog } from '../support/catalog-fixture';
+import { fillBulkReplay } from '../support/bulk-replays';
 import { fillRouting } from '../support/routing-rows';
 import { failedDelivery, verifiedRequest } from '../support/stored-deliveries';
 
@@ -48,14 +49,18 @@ async function fill(fixture: CatalogFixture): Promise<void> {
   const signed = { freshness: { signedAtMs: 0, toleranceMs: 1, aheadMs: 1 } };
   await ingestDelivery(db.as('waybill_data'), verifiedRequest(fixture, signed));
   const inserts = [
-    `receipt_checkpoints values ($1, 1, repeat('0', 64), 'jws')`,
-    `event_sinks values ($1, 'sink', 'https://sink.test/', '{*}')`,
+    `gate_turns values ($1, 'target/pushes-target', now())`,
+    `receipt_checkpoints values ($1, 1, 'chains', 'jws', repeat('0', 64))`,
+    `checkpoint_leaves values ($1, 1, 0, 'action/x', 1, 'digest')`,
+    `payload_marks values ($1, 'Failed', now())`,
+    `event_sinks values ($1, 'sink', 'https://sink.test/', 1000, '{*}', '{env:X}', 'active', null, 0)`,
+    `event_sink_parked values ($1, 'sink', $1, 'delivery/x', 1, 1, now(), 'event_refused', null)`,
+    `event_horizons values ($1, 0)`,
     `idempotency_keys values ($1, 'ada', 'replay', 'k1', sha256(''), null, null, now(), now())`,
     `audit_log (tenant_id, actor, action, subject) values ($1, 'ada', 'read', 'all')`,
-    `replay_jobs values ($1, '${ref.deliveryId}', 'planned', '{}', 'ada', 'repaired')`,
-    `replay_items values ($1, '${ref.deliveryId}', '${ref.deliveryId}', 1)`,
   ];
   for (const insert of inserts) await db.rows(`insert into waybill.${insert}`, [tenant]);
+  await fillBulkReplay(db, tenant, ref.deliveryId);
   await fillRouting(db, tenant);
 }
 

@@ -109,6 +109,7 @@ test.each([
   ['Sun Nov  6 08:51:07 1994', 90_000],
   ['Sun, 06 Nov 1994 08:00:00 GMT', 0],
   ['99999999999', 99_999_999_999_000],
+  ['9'.repeat(40), Number.MAX_SAFE_INTEGER],
   ['-3', null],
   ['1.5', null],
   ['1000abc', null],

@@ -10,15 +10,17 @@ import { v7 as uuidv7 } from 'uuid';
 import { z } from 'zod';
 import { closeAttempt, openAttempt } from '../../src/db/deliveries';
 import type { DeliveryRef } from '../../src/domain/delivery-activities';
-import { deliveryId, tenantId } from '../../src/domain/ids';
+import { deliveryId, replayJobId, tenantId } from '../../src/domain/ids';
 import type { HttpDeps } from '../../src/http/deps';
 import { createServer } from '../../src/http/server';
 import { developmentTokens, issueDevelopmentToken } from '../../src/http/tokens/development';
 import type { Problem } from '../../src/schemas/api-problems';
 import { cachedSecrets } from '../../src/secrets/cache';
 import { envSecrets } from '../../src/secrets/env';
+import { actionSigner } from '../../src/services/actions/receipts';
 import { actionService } from '../../src/services/actions/starting';
 import { commonData, nextReceipt } from '../../src/services/receipts';
+import { exportReceipts } from '../../src/services/receipt-export';
 import { decideReplay } from '../../src/services/replays';
 import { generateKeyText, importSigningKey, publicKeySet } from '../../src/signing/keys';
 import type { SigningKey } from '../../src/signing/keys';
@@ -35,6 +37,7 @@ export const OPERATE = 'factory.connections.operate';
 export const ACTIONS_READ = 'factory.actions.read';
 export const ACTIONS_RUN = 'factory.actions.run';
 export const ACTIONS_OPERATE = 'factory.actions.operate';
+export const RECEIPTS_READ = 'factory.receipts.read';
 
 export interface Answer<Body = Record<string, unknown>> {
   readonly status: number;
@@ -115,10 +118,20 @@ export class Harness {
         nudge: (ref) => void this.nudged.push(ref.deliveryId),
       },
       replay: (ref, who) => decideReplay({ data, signingKey: this.key }, ref, who),
+      bulkReplays: {
+        nudge: ({ jobId }) => void this.nudged.push(jobId),
+        newJobId: () => replayJobId(uuidv7()),
+      },
       actions: actionService(
-        startingActions(data, (action, why) => void this.attended.push([why, action.actionId])),
+        startingActions(
+          data,
+          (action, why) => void this.attended.push([why, action.actionId]),
+          actionSigner(this.key),
+        ),
       ),
       repin: repinDeps(data, this.key, this.attended),
+      exportReceipts: (tenant) =>
+        exportReceipts({ data, signingKey: this.key, nowMs: Date.now }, tenant),
       publicKeys: { keys: publicKeySet([this.key]).keys.map((key) => ({ ...key })) },
       temporalUi: 'http://127.0.0.1:8233',
       namespace: 'default',
@@ -249,6 +262,7 @@ const FAILED_CLOSE = {
   decision: 'failed',
   delayMs: null,
   pauseSubscription: false,
+  targetHealth: null,
 } as const;
 
 export function githubHeaders(

@@ -3,7 +3,7 @@
  * Real: socket, server, signatures, secrets, Postgres.
  */
 import { randomUUID } from 'node:crypto';
-import { network } from '../../src/http/refusals';
+import { network, refusalLimit } from '../../src/http/refusals';
 import { insertCatalog, type CatalogFixture } from '../support/catalog-fixture';
 import { Harness, problem, SECRET, sign } from './harness';
 
@@ -232,4 +232,13 @@ describe('a sender', () => {
   ])('at %s is known as %s', (address, known) => {
     expect(network(address)).toBe(known);
   });
+});
+
+test('many addresses together are one flood, which another ingress does not feel', async () => {
+  const limit = refusalLimit({ perAddress: 2, perIngress: 5 });
+  const waits: (number | null)[] = [];
+  for (let n = 0; n < 6; n += 1) waits.push(await limit.waitS('hook', `203.0.113.${n}`));
+  expect(waits.slice(0, 5)).toEqual([null, null, null, null, null]);
+  expect(waits[5]).toBeGreaterThan(0);
+  expect(await limit.waitS('other', '203.0.113.0')).toBeNull();
 });

@@ -5,6 +5,7 @@ import { routeOperator } from '../../src/db/route-operations';
 import { createHostClient } from '../../src/hosts/client';
 import { ROUTE_TOKEN_ISSUER } from '../../src/hosts/protocol/route-tokens';
 import type { HttpDeps } from '../../src/http/deps';
+import { actionSigner } from '../../src/services/actions/receipts';
 import { repinAction } from '../../src/services/actions/repin';
 import type { SigningKey } from '../../src/signing/keys';
 
@@ -21,5 +22,6 @@ export function repinDeps(
     woken.push(['nudge', actionId]);
     return Promise.resolve();
   };
-  return (ref, wish) => repinAction({ operator: routeOperator(data), hosts, nudge }, ref, wish);
+  const operator = routeOperator(data, actionSigner(key));
+  return (ref, wish) => repinAction({ operator, hosts, nudge }, ref, wish);
 }

@@ -7,6 +7,7 @@ import { routeOperator } from '../../src/db/route-operations';
 import { actionTargetResolver } from '../../src/db/routes';
 import { retainActions } from '../../src/db/route-upkeep';
 import type { TestDatabase } from '../support/test-database';
+import { testSigner } from '../support/test-signer';
 import type { AccountSeed, CatalogChange, RegistryFixture, ReplicaSeed } from './fixture';
 import { ANYWHERE, CAPABILITY } from './fixture';
 
@@ -16,7 +17,7 @@ export function postgresFixture(db: TestDatabase): RegistryFixture {
       catalog: capabilityCatalog(db.as('waybill_data')),
       ledger: actionLedger(db.as('waybill_data')),
       resolver: actionTargetResolver(db.as('waybill_data'), topology),
-      operator: routeOperator(db.as('waybill_data')),
+      operator: routeOperator(db.as('waybill_data'), testSigner),
       reader: registryReader(db.as('waybill_lifecycle')),
       administrator: registryAdministrator(db.as('waybill_lifecycle')),
       fleet: fleetStatusProvider(db.as('waybill_operations')),

@@ -8,6 +8,8 @@ import type { ReferenceHostOptions } from '../../src/hosts/reference/host';
 import type { PointName } from '../../src/points';
 import type { ReadAction } from '../../src/schemas/action-step-rows';
 import { actionService } from '../../src/services/actions/starting';
+import { importSigningKey, publicKeySet } from '../../src/signing/keys';
+import { verifyReceiptChain } from '../../src/signing/receipts/verify-chain';
 import { ActionWorkflows, type ActionTiming } from '../../src/temporal/action-starter';
 import { HostProcess } from '../hosts/support/host-process';
 import { HOST_IDENTITY, TENANT } from './action-fleet';
@@ -17,6 +19,7 @@ import { WaybillProcesses, type RunningApi, type WaybillProcess } from './proces
 import { heldEffects } from './provider-holds';
 import { startingActions } from './starting-actions';
 import { required } from './test-database';
+import { testKey } from './test-signer';
 import { until } from './until';
 
 /** After that a host takes an effect that it does not find for one that was never made. */
@@ -143,7 +146,23 @@ export class ActionFaultRig {
     expect(row.result).toMatchObject({ outcome: 'succeeded', errorCode: null });
     expect(await this.effects(ref)).toEqual({ assigned: 1, elsewhere: 0 });
     expect(await this.open(ref)).toBe(0);
+    await this.attested(ref);
     return row;
+  }
+
+  /** Its chain of receipts is whole, and ends with the one end that it has. */
+  async attested(ref: ActionRef): Promise<void> {
+    const chain = await this.rig.db.rows<{ kind: string; jws: string }>(
+      `select kind, jws from waybill.receipts where tenant_id = $1 and subject = 'action/' || $2
+        order by seq`,
+      [ref.tenantId, ref.actionId],
+    );
+    const keys = publicKeySet([await importSigningKey(this.rig.keyText), await testKey()]);
+    const jws = chain.map((receipt) => receipt.jws);
+    expect((await verifyReceiptChain(jws, keys)).problems).toEqual([]);
+    const ends = chain.filter(({ kind }) => kind.startsWith('action_'));
+    expect(ends.map(({ kind }) => kind)).toEqual(['action_completed']);
+    expect(chain.at(-1)?.kind).toBe('action_completed');
   }
 
   /** Effects at the provider: by the host of the route, and by anybody else. */

@@ -9,6 +9,7 @@ import { didOfKey } from '../../src/hosts/protocol/did-key';
 import { ROUTE_TOKEN_ISSUER, routeTokenTrust } from '../../src/hosts/protocol/route-tokens';
 import { createServer } from '../../src/http/server';
 import type { ActionServices } from '../../src/services/actions/action-services';
+import { actionSigner } from '../../src/services/actions/receipts';
 import { generateKeyText, importSigningKey, type SigningKey } from '../../src/signing/keys';
 import { freePort } from '../../src/workers/embedded/ports';
 import { ANYWHERE } from '../registry/fixture';
@@ -66,6 +67,7 @@ export function servicesOf(db: TestDatabase, key: SigningKey): ActionServices {
   const data = db.as('waybill_data');
   return {
     data,
+    sign: actionSigner(key),
     routes: actionTargetResolver(data, ANYWHERE),
     hosts: createHostClient({
       issuer: ROUTE_TOKEN_ISSUER,

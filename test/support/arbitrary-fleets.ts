@@ -4,48 +4,17 @@
  */
 import * as fc from 'fast-check';
 import { REQUIRABLE_KINDS } from '../../src/schemas/evidence-statements';
+import { ALLOWED_WORKFLOWS, CAPABILITIES, eventSinks, targets } from './arbitrary-targets';
+import type { Document, Draw } from './arbitrary-values';
+import { arbitraryJsonGroup, duration, json, key, secretRef, text } from './arbitrary-values';
 import { ARTIFACT, newSigner, vouching } from './evidence-texts';
 
-export type Draw = fc.GeneratorValue;
-type Document = Readonly<Record<string, unknown>>;
-
 const TENANTS = ['acme', 'globex'];
-const CAPABILITIES = ['issues.open', 'issues.close', 'mail-send'];
 const SIGNER = newSigner();
 /** Of published keys that nobody uses. */
 const DID = 'did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK';
 
-/** What YAML reads as something else unless it is quoted, and what it escapes. */
-const TRICKY = [
-  ...['', ' ', 'yes', 'null', '~', '1.0', '0x10', '1e3', '.inf', '<<', '- a', 'a: b', 'a #b', '#'],
-  ...['"', "'", '\\', 'a\nb', '\n', 'a\n\n b\n', '\t', '\r', '\r\n', '...', '---', '--- a', '&a'],
-  ...['*a', '!t', '|', '>', '%Y', '@a', '`', '{', ']', ',', '?', '? a', '\u0001', '\u007f'],
-  ...['\u0085', '\u2028', '\u2029', '\ufeff', '\u{1f600}', 'é', '2026-01-31', 'true ', ' x'],
-];
-const text = fc.oneof(
-  fc.constantFrom(...TRICKY),
-  fc.string({ unit: fc.constantFrom(...TRICKY), maxLength: 4 }),
-  fc.string({ unit: 'grapheme', maxLength: 12 }),
-  fc.string({ minLength: 900, maxLength: 1100 }),
-);
-const key = text.filter((name) => name !== '__proto__');
-const { json } = fc.letrec((tie) => ({
-  json: fc.oneof(
-    { depthSize: 'small' },
-    fc.constant(null),
-    fc.boolean(),
-    fc.integer(),
-    fc.double({ noNaN: true, noDefaultInfinity: true }),
-    text,
-    fc.array(tie('json'), { maxLength: 3 }),
-    fc.dictionary(key, tie('json'), { maxKeys: 3 }),
-  ),
-}));
-export const arbitraryJsonGroup = fc.dictionary(key, json, { maxKeys: 4 });
 const label = text.map((some) => `L${some.trim()}x`.slice(0, 200));
-const duration = fc
-  .tuple(fc.integer({ min: 1, max: 59 }), fc.constantFrom('ms', 's', 'm'))
-  .map(([count, unit]) => `${count}${unit}`);
 const retry = fc.oneof(
   fc.record(
     {
@@ -60,11 +29,6 @@ const retry = fc.oneof(
     backoff: fc.array(duration, { minLength: 1, maxLength: 3 }),
   }),
 );
-const secretRef = fc.oneof(
-  fc.constant('env:SECRET'),
-  text.map((some) => `file:secrets/${some.slice(0, 900)}`),
-);
-
 /** The text of a fleet file; every field of every kind comes up. */
 export function arbitraryFleet(draw: Draw): string {
   const capabilities = CAPABILITIES.map((id) => capability(draw, id));
@@ -75,7 +39,9 @@ export function arbitraryFleet(draw: Draw): string {
     ...capabilities,
     ...policies,
     ...accounts.flat(),
-    ...(draw(fc.boolean) ? [settings(draw, required)] : []),
+    draw(fc.boolean)
+      ? settings(draw, required)
+      : { kind: 'Settings', workflowTargets: ALLOWED_WORKFLOWS },
   ]
     .map((document) => `${JSON.stringify(document)}\n`)
     .join('---\n');
@@ -95,13 +61,28 @@ function settings(draw: Draw, requiredEvidence: readonly string[]): Document {
         replicaHysteresis: fc.integer({ min: 1, max: 20 }),
         actionRetentionDays: fc.integer({ min: 1, max: 3650 }),
         tombstoneRetentionDays: fc.integer({ min: 3650, max: 36_500 }),
+        retention: fc.constantFrom(
+          {},
+          { acknowledgedDays: 60, failedPayloadDays: 1 },
+          { receiptDays: 1000, tenants: { acme: { rejectedDays: 1, receiptDays: 100 } } },
+        ),
+        eventRetentionDays: fc.integer({ min: 1, max: 3650 }),
+        eventHoldDays: fc.integer({ min: 1, max: 3650 }),
+        targetAddresses: fc.record(
+          {
+            http: fc.boolean(),
+            ports: fc.uniqueArray(fc.integer({ min: 1, max: 65_535 }), { maxLength: 3 }),
+            allow: fc.subarray(['10.0.0.0/8', '::1', 'fd00::/8', '127.0.0.1']),
+          },
+          { requiredKeys: [] },
+        ),
       },
       { requiredKeys: [] },
     ),
   );
   const trustedSigners = { release: { kty: 'OKP', crv: 'Ed25519', x: SIGNER.x } };
   return {
-    ...{ kind: 'Settings', ...some },
+    ...{ kind: 'Settings', ...some, workflowTargets: ALLOWED_WORKFLOWS },
     ...(requiredEvidence.length > 0 ? { requiredEvidence, trustedSigners } : {}),
   };
 }
@@ -189,6 +170,7 @@ function account(draw: Draw, nth: number, required: readonly string[]): Document
     },
     ...targets(draw, instance),
     ...subscriptions(draw, instance, receives),
+    ...eventSinks(draw, instance),
   ];
 }
 
@@ -233,42 +215,6 @@ function replica(draw: Draw, { tenant, id }: Instance, nth: number): Document {
   };
 }
 
-function targets(draw: Draw, { tenant, id }: Instance): Document[] {
-  const http = draw(() =>
-    fc.record(
-      {
-        url: fc.constantFrom('http://ci.test/', 'https://ci.test/a?b=1#c'),
-        ...{
-          timeout: fc.constantFrom('100ms', '240s'),
-          secretRefs: fc.array(secretRef, { maxLength: 2 }),
-        },
-        success: fc.record({
-          pointer: fc.constantFrom('/ok', '/a/0', '/ '),
-          equals: fc.oneof(text, fc.integer(), fc.boolean(), fc.constant(null)),
-        }),
-      },
-      { requiredKeys: ['url'] },
-    ),
-  );
-  const action = draw(() =>
-    fc.record(
-      {
-        capability: fc.constantFrom(...CAPABILITIES),
-        request: fc.oneof(
-          json.filter((value) => !JSON.stringify(value).includes('"from"')),
-          fc.constant({ title: { from: '/issue/title' }, all: { from: '' } }),
-        ),
-        affinity: fc.constant({ from: '/a~1b' }),
-      },
-      { requiredKeys: ['capability'] },
-    ),
-  );
-  return [
-    { kind: 'Target', tenant, id: `${id}-http`, http },
-    { kind: 'Target', tenant, id: `${id}-action`, action },
-  ];
-}
-
 function subscriptions(draw: Draw, { tenant, id }: Instance, receives: boolean): Document[] {
   const secrets = [
     { id: 'current', ref: draw(() => secretRef), notBefore: '2026-01-31T01:00:00+01:00' },
@@ -282,7 +228,10 @@ function subscriptions(draw: Draw, { tenant, id }: Instance, receives: boolean):
     ),
     ...draw(() =>
       fc.record(
-        { retry, state: fc.constantFrom('active', 'paused', 'deactivated') },
+        {
+          ...{ retry, state: fc.constantFrom('active', 'paused', 'deactivated') },
+          drainPerSecond: fc.constantFrom(0.5, 20),
+        },
         { requiredKeys: [] },
       ),
     ),

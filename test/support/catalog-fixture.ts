@@ -22,6 +22,8 @@ export interface CatalogOptions {
   readonly subscription?: string;
   readonly targetUrl?: string;
   readonly timeoutMs?: number;
+  /** Of its breaker; without it there is none, since tests of other things share their target. */
+  readonly breakerFailures?: number;
   readonly retry?: RetryProfile;
   /** Name of a shipped scheme. */
   readonly scheme?: string;
@@ -69,8 +71,12 @@ export async function insertCatalog(
     [tenant, connector],
   );
   await db.rows(
-    `insert into waybill.targets (tenant_id, target_id, kind, config) values ($1, $2, 'http', $3)`,
-    [tenant, `${subscription}-target`, JSON.stringify(targetConfig(options))],
+    `insert into waybill.targets (tenant_id, target_id, kind, config, breaker_failures)
+      values ($1, $2, 'http', $3, $4)`,
+    [
+      ...[tenant, `${subscription}-target`, JSON.stringify(targetConfig(options))],
+      options.breakerFailures ?? 0,
+    ],
   );
   await db.rows(
     `insert into waybill.subscriptions

@@ -6,9 +6,11 @@ import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { NativeConnection, Worker } from '@temporalio/worker';
+import pino from 'pino';
 import { v7 as uuidv7 } from 'uuid';
 import { deliveryActivities } from '../../src/activities/deliveries';
 import { ingestDelivery } from '../../src/db/deliveries';
+import { addressPolicy } from '../../src/db/target-addresses';
 import type { DeliveryRef } from '../../src/domain/delivery-activities';
 import { deliveryId, subscriptionId, tenantId } from '../../src/domain/ids';
 import { deliveryWorkflowId } from '../../src/domain/workflow-ids';
@@ -16,8 +18,11 @@ import { referencedSecrets } from '../../src/secrets/references';
 import type { AttemptServices } from '../../src/services/attempt-services';
 import { generateKeyText, importSigningKey } from '../../src/signing/keys';
 import { httpTargets } from '../../src/targets/http-target';
+import { workflowTargets } from '../../src/temporal/workflow-targets';
 import { DeliveryWorkflows } from '../../src/temporal/delivery-starter';
 import type { DeliveryTiming } from '../../src/temporal/delivery-starter';
+import { attendRound } from '../../src/workers/loops/attend';
+import { runLoop } from '../../src/workers/loops/loop';
 import type { CatalogFixture, CatalogOptions } from './catalog-fixture';
 import { insertCatalog } from './catalog-fixture';
 import { Receiver } from './receiver';
@@ -73,12 +78,16 @@ export class DeliveryRig {
     const db = given?.db ?? (await createTestDatabase());
     const receiver = await Receiver.start();
     const connection = await Connection.connect({ address });
-    const targets = httpTargets({ connectionsPerOrigin: 8 });
+    const targets = httpTargets({
+      connectionsPerOrigin: 8,
+      policy: addressPolicy(db.as('waybill_data')),
+    });
     const services: AttemptServices = {
       data: db.as('waybill_data'),
       signingKey: await importSigningKey(await generateKeyText()),
       secrets: referencedSecrets({ env: process.env }),
       call: targets.call,
+      workflows: workflowTargets(new Client({ connection }), []),
       random: () => 0,
       actions: given?.actions ?? startingActions(db.as('waybill_data'), () => undefined),
     };
@@ -96,8 +105,20 @@ export class DeliveryRig {
     return insertCatalog(this.db, { targetUrl: `${this.receiver.url}/hook`, ...options });
   }
 
-  /** Runs the worker until the rig stops. */
+  /** Runs the worker, and releases what waits at gates, until the rig stops. */
   async work(): Promise<void> {
+    const stopping = new AbortController();
+    const loop = runLoop({
+      name: 'attend',
+      intervalMs: 50,
+      round: () => this.attend(),
+      signal: stopping.signal,
+      log: pino({ level: 'silent' }),
+    });
+    this.#closers.unshift(async () => {
+      stopping.abort();
+      await loop;
+    });
     const connection = await NativeConnection.connect({
       address: required('WAYBILL_TEST_TEMPORAL_ADDRESS'),
     });
@@ -116,6 +137,13 @@ export class DeliveryRig {
       await running;
       await connection.close();
     });
+  }
+
+  /** One round of the loop beside the worker: releases, starts and wakes. */
+  attend(): Promise<boolean> {
+    const operations = this.db.as('waybill_operations');
+    const log = pino({ level: 'silent' });
+    return attendRound({ operations, workflows: this.workflows(), log });
   }
 
   workflows(timing: Partial<DeliveryTiming> = {}): DeliveryWorkflows {

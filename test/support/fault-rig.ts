@@ -5,9 +5,12 @@
 import type { PointName } from '../../src/points';
 import { DeliveryRig } from './delivery-rig';
 import { WaybillProcesses, type RunningApi, type WaybillProcess } from './processes';
+import { SINK_SECRET } from './sink-rig';
 import { required } from './test-database';
 
 export const INGRESS_SECRET = 'fault-rig-secret';
+/** What the variable `TEST_OTHER_SECRET` of its processes holds. */
+export const OTHER_SECRET = 'fault-rig-other-secret';
 
 export class FaultRig {
   readonly rig: DeliveryRig;
@@ -48,6 +51,8 @@ export class FaultRig {
       WAYBILL_POOL_SIZE: '4',
       WAYBILL_HOLD_AT: holdAt ?? '',
       TEST_INGRESS_SECRET: INGRESS_SECRET,
+      TEST_OTHER_SECRET: OTHER_SECRET,
+      TEST_SINK_SECRET: SINK_SECRET,
     };
   }
 }

@@ -3,7 +3,6 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { QueryResultRow } from 'pg';
-import { migrate } from '../../src/db/migrations';
 import { SEARCH_ATTRIBUTES } from '../../src/domain/search-attributes';
 import { freePort } from '../../src/workers/embedded/ports';
 import {
@@ -18,7 +17,7 @@ import {
   type TemporalOptions,
   type TemporalServer,
 } from '../../src/workers/embedded/temporal-server';
-import { asAdmin } from './template';
+import { asAdmin, migrateForTests } from './template';
 import { testPools, type TestDatabase } from './test-database';
 
 /** A Postgres and a Temporal server of one test's own, to be killed and started again. */
@@ -34,7 +33,7 @@ export async function startOwnServers(): Promise<OwnServers> {
   const folder = serverFolder('waybill-servers-');
   const postgres = await postgresIn(folder);
   const temporal = await temporalIn(folder, { databaseFile: path.join(folder, 'temporal.db') });
-  await migrate(postgres.url);
+  await migrateForTests(postgres.url);
   return {
     postgres,
     temporal,

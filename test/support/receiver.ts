@@ -21,6 +21,8 @@ export class Receiver {
   /** The next answers, first one first; then `otherwise`. */
   readonly answers: Answer[] = [];
   otherwise: Answer = { status: 200, body: 'ok' };
+  /** Decides by what was sent, where the test says so; null: as above. */
+  decide: (call: ReceivedCall) => Answer | null = () => null;
   readonly #server: Server;
   readonly #waiting: (() => void)[] = [];
 
@@ -63,8 +65,9 @@ export class Receiver {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const { url = '', headers } = request;
-    this.calls.push({ path: url, headers, body: Buffer.concat(chunks) });
-    const answer = this.answers.shift() ?? this.otherwise;
+    const call = { path: url, headers, body: Buffer.concat(chunks) };
+    this.calls.push(call);
+    const answer = this.decide(call) ?? this.answers.shift() ?? this.otherwise;
     for (const wake of this.#waiting.splice(0)) wake();
     if (answer === 'hang') return;
     if (answer === 'reset') {

@@ -3,6 +3,7 @@ import { Rig } from '../registry/fixture';
 import { postgresFixture } from '../registry/postgres-fixture';
 import { tenantId } from '../../src/domain/ids';
 import type { TestDatabase } from './test-database';
+import { cancelAction } from './test-signer';
 
 /** A connector of the tenant's own, an account with a quota and a rate, a host, and one action that holds a reservation. */
 export async function fillRouting(db: TestDatabase, tenant: string): Promise<void> {
@@ -21,7 +22,7 @@ export async function fillRouting(db: TestDatabase, tenant: string): Promise<voi
   await rig.host({ tenant, instance: 'tracker', replica: `${tenant}-host` });
   await rig.reserved('held', { tenantId: tenantId(tenant), affinityKey: 'thread-1' });
   await rig.start('over', tenant);
-  await db.rows(`select waybill.request_cancel($1, 'over', 'ada', 'over')`, [tenant]);
+  await cancelAction(db, tenant, 'over');
   await rig.fixture.bury(tenant, 'over');
   await db.rows(
     `insert into waybill.retired_routes values ($1, 'held', 7, '{}', 1, now(), 'ada', 'moved', '{}')`,

@@ -1,7 +1,8 @@
 /** Deliveries at the level of the database: requests to store, closes and receipts to write. */
 import { createHash, randomUUID } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
-import type { AttemptClose, ReceiptRow, VerifiedRequest } from '../../src/db/deliveries';
+import type { AttemptClose, VerifiedRequest } from '../../src/db/deliveries';
+import type { ReceiptRow } from '../../src/domain/receipts';
 import { closeAttempt, ingestDelivery, openAttempt } from '../../src/db/deliveries';
 import type { DeliveryRef } from '../../src/domain/delivery-activities';
 import { deliveryId, subscriptionId, tenantId } from '../../src/domain/ids';
@@ -68,13 +69,14 @@ const NOTHING = { reason: null, detail: null, status: null, answerSha256: null, 
 export const ACKNOWLEDGED: AttemptClose = {
   ...NOTHING,
   ...{ outcome: 'acknowledged', decision: 'acknowledged', status: 200, durationMs: 12 },
-  ...{ delayMs: null, pauseSubscription: false },
+  ...{ delayMs: null, pauseSubscription: false, targetHealth: 'healthy' },
 };
 
 export const REFUSED: AttemptClose = {
   ...NOTHING,
   ...{ outcome: 'refused', decision: 'failed', status: 500, durationMs: 12 },
   ...{ reason: 'status_refused', detail: 'answered 500', delayMs: null, pauseSubscription: false },
+  targetHealth: 'failing',
 };
 
 export const retryIn = (delayMs: number): AttemptClose => ({

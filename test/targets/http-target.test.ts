@@ -5,7 +5,10 @@ import type { AddressInfo } from 'node:net';
 import type { TargetCall, TargetReport } from '../../src/targets/http-target';
 import { httpTargets } from '../../src/targets/http-target';
 
-const targets = httpTargets({ connectionsPerOrigin: 2 });
+const targets = httpTargets({
+  connectionsPerOrigin: 2,
+  policy: () => Promise.resolve({ http: true, ports: [80], allow: ['127.0.0.0/8'] }),
+});
 const servers: Server[] = [];
 
 afterAll(async () => {

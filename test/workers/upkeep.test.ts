@@ -11,11 +11,19 @@ import { ensureSchedules, scheduleId } from '../../src/temporal/schedules';
 import { Rig } from '../registry/fixture';
 import { postgresFixture } from '../registry/postgres-fixture';
 import { createTestDatabase, required, type TestDatabase } from '../support/test-database';
+import { testKey } from '../support/test-signer';
 import { until } from '../support/until';
 import { workflowBundle } from '../support/workflow-bundle';
 
 const QUEUE = `test-${randomUUID()}-operations`;
-const JOBS: readonly UpkeepJob[] = ['retainActions', 'auditCounters', 'forgetExpired'];
+const JOBS: readonly UpkeepJob[] = [
+  'retainActions',
+  'auditCounters',
+  'forgetExpired',
+  'retainDeliveries',
+  'checkpointReceipts',
+  'removeReceipts',
+];
 
 let db: TestDatabase;
 let connection: Connection;
@@ -35,6 +43,7 @@ beforeAll(async () => {
     workflowBundle: { codePath: workflowBundle() },
     activities: operationsActivities({
       operations: db.as('waybill_operations'),
+      signingKey: await testKey(),
       differ: (differences) => told.push(...differences),
     }),
   });

@@ -3,7 +3,6 @@
  * that did not wait for them. Real: Temporal, Postgres, a host over the controlled provider. Doubled:
  * for single actions, what the host answers. Verdicts: rows, and histories that do not grow.
  */
-import type { DispatchClose } from '../../src/db/action-steps';
 import {
   beginDispatch,
   beginFencing,
@@ -20,6 +19,7 @@ import { ActionRig } from '../support/action-rig';
 import { LOST, NOT_SENT, ScriptedHosts, UNKNOWN } from '../support/scripted-hosts';
 import { startingActions } from '../support/starting-actions';
 import { TENANT } from '../support/action-fleet';
+import { testSigner } from '../support/test-signer';
 import { until } from '../support/until';
 
 let rig: ActionRig;
@@ -34,10 +34,15 @@ beforeAll(async () => {
 afterAll(() => rig.stop());
 
 const WHO = { cancelledBy: 'ada', reason: 'not needed' };
-const SUCCESS: DispatchClose = {
-  ...{ settlement: 'completed', unknownCause: null, evidence: {} },
+const SUCCESS = {
+  settlement: 'completed',
+  unknownCause: null,
+  evidence: {},
   result: { outcome: 'succeeded', errorCode: null, detail: null },
-};
+  resultBytes: Buffer.from('{}'),
+} as const;
+const NO_ASK = { aboveFence: null, adopt: null };
+const receipting = (ref: ActionRef) => ({ expected: null, sign: testSigner(ref, {}) });
 /** A loop without a pause makes hundreds in the time of a test. */
 const EVENTS = 120;
 
@@ -153,7 +158,7 @@ describe('a result of the first attempt', () => {
       return row.state === 'requested' && row.attempt?.attemptNo === 2 ? row : null;
     });
     const at = { ...order, fence: attempt?.fence ?? 0 };
-    const closed = await closeDispatch(rig.services.data, at, SUCCESS, Buffer.from('{}'));
+    const closed = await closeDispatch(rig.services.data, at, SUCCESS, receipting(order));
     expect(closed.kind).toBe('closed');
     await ends(order, 'completed');
   });
@@ -165,7 +170,7 @@ describe('a result of the first attempt', () => {
       if (state !== 'unknown') await clearedUp(order, state);
       if (state === 'reserved') await reserve(order, 2);
       expect((await rig.row(order)).state).toBe(state);
-      await closeDispatch(rig.services.data, at, SUCCESS, Buffer.from('{}'));
+      await closeDispatch(rig.services.data, at, SUCCESS, receipting(order));
       expect((await rig.row(order)).state).toBe('completed');
       await rig.workflows.ensure(await rig.identity(order));
       await ends(order, 'completed');
@@ -205,14 +210,15 @@ async function reserve(order: ActionOrder, attemptNo: number): Promise<number> {
 /** It may be sent again: a person says so, or doing it again finds out. */
 async function clearedUp(ref: ActionRef, by: 'requested' | 'reserved'): Promise<void> {
   const { data } = rig.services;
-  const { answer } = await beginFencing(data, ref, { aboveFence: null, adopt: null });
+  const { answer } = await beginFencing(data, ref, NO_ASK, testSigner(ref, {}));
   if (answer.kind !== 'ask') throw new Error(answer.kind);
   const found =
     by === 'reserved'
       ? ({ kind: 'repeatable', detail: '' } as const)
       : ({ kind: 'needs_operator', reason: 'timed_out', detail: '' } as const);
-  const written = { ...found, evidence: {}, adopted: null };
-  await concludeFencing(data, { ...ref, fence: answer.fence }, written, null);
+  const written = { ...found, evidence: {}, adopted: null, resultBytes: null };
+  await concludeFencing(data, { ...ref, fence: answer.fence }, written, receipting(ref));
   if (by === 'reserved') return;
-  await resolveAction(data, ref, { outcome: 'retry', by: 'ada', reason: 'nothing is there' });
+  const retry = { outcome: 'retry', by: 'ada', reason: 'nothing is there', errorCode: null };
+  await resolveAction(data, ref, retry, testSigner(ref, {}));
 }

@@ -20,7 +20,7 @@ afterEach(() => rig.stop());
 const WISH = { by: 'ada', reason: 'its host is gone for good' };
 
 function repin(ref: ActionRef) {
-  const operator = routeOperator(rig.services.data);
+  const operator = routeOperator(rig.services.data, rig.services.sign);
   const wake = (action: ActionRef) => nudge(rig.starting, action);
   return repinAction({ operator, hosts: rig.services.hosts, nudge: wake }, ref, WISH);
 }

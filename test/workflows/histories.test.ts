@@ -9,6 +9,8 @@ import { Worker } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
 import { ACTION_SCENARIOS } from '../support/action-history-scenarios';
 import { ActionRig } from '../support/action-rig';
+import { BULK_REPLAY_SCENARIOS } from '../support/bulk-replay-history-scenarios';
+import { BulkReplayRig } from '../support/bulk-replay-rig';
 import { DeliveryRig } from '../support/delivery-rig';
 import { SCENARIOS } from '../support/history-scenarios';
 import { workflowBundle } from '../support/workflow-bundle';
@@ -20,6 +22,7 @@ beforeAll(async () => {
   mkdirSync(FOLDER, { recursive: true });
   await recordDeliveries();
   await recordActions();
+  await recordBulkReplays();
 }, 120_000);
 
 async function recordDeliveries(): Promise<void> {
@@ -41,11 +44,24 @@ async function recordActions(): Promise<void> {
   await rig.stop();
 }
 
+async function recordBulkReplays(): Promise<void> {
+  const bulk = await BulkReplayRig.start();
+  await bulk.work();
+  for (const [name, live] of Object.entries(BULK_REPLAY_SCENARIOS)) {
+    keep(name, await bulk.handle(await live(bulk)).fetchHistory());
+  }
+  await bulk.stop();
+}
+
 function keep(name: string, history: Parameters<typeof historyToJSON>[0]): void {
   writeFileSync(path.join(FOLDER, `${name}.json`), historyToJSON(history));
 }
 
-const NAMES = [...Object.keys(SCENARIOS), ...Object.keys(ACTION_SCENARIOS)];
+const NAMES = [
+  ...Object.keys(SCENARIOS),
+  ...Object.keys(ACTION_SCENARIOS),
+  ...Object.keys(BULK_REPLAY_SCENARIOS),
+];
 
 function recorded(name: string): unknown {
   return JSON.parse(readFileSync(path.join(FOLDER, `${name}.json`), 'utf8'));

@@ -12,7 +12,12 @@ interface ListOptions extends ApiOptions {
   readonly state?: (typeof DELIVERY_STATES)[number];
   readonly connector?: string;
   readonly subscription?: string;
+  readonly direction?: 'inbound' | 'outbound';
+  readonly reason?: string;
+  readonly event?: string;
+  readonly externalId?: string;
   readonly since?: string;
+  readonly until?: string;
   readonly limit?: string;
   readonly cursor?: string;
   readonly json?: true;
@@ -26,7 +31,14 @@ export function addList(deliveries: Command): void {
       .addOption(new Option('--state <state>', 'in this state').choices(DELIVERY_STATES))
       .option('--connector <id>', 'of this connector')
       .option('--subscription <id>', 'of this subscription')
+      .addOption(
+        new Option('--direction <direction>', 'received or sent').choices(['inbound', 'outbound']),
+      )
+      .option('--reason <reason>', 'rejected, failed or waiting for this reason')
+      .option('--event <type>', 'of this event type')
+      .option('--external-id <id>', "with this id of the vendor's")
       .option('--since <when>', 'received since: 15m, 2h, 7d ago, or an instant', parseSince)
+      .option('--until <when>', 'received before: likewise', parseSince)
       .option('--limit <count>', 'at most so many, up to 200 (default: 50)')
       .option('--cursor <cursor>', 'go on where the page before ended')
       .option('--json', 'answer as JSON'),
@@ -51,15 +63,12 @@ async function list(options: ListOptions): Promise<void> {
 }
 
 function queryOf(options: ListOptions): ListQuery {
-  const { state, connector, subscription, since, limit, cursor } = options;
-  return {
-    ...(state === undefined ? {} : { state }),
-    ...(connector === undefined ? {} : { connector }),
-    ...(subscription === undefined ? {} : { subscription }),
-    ...(since === undefined ? {} : { receivedFrom: since }),
-    ...(limit === undefined ? {} : { limit }),
-    ...(cursor === undefined ? {} : { cursor }),
+  const { state, connector, subscription, direction, reason, externalId, limit, cursor } = options;
+  const wanted = {
+    ...{ state, connector, subscription, direction, reason, externalId, limit, cursor },
+    ...{ eventType: options.event, receivedFrom: options.since, receivedTo: options.until },
   };
+  return Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
 }
 
 const COLUMNS: readonly Column<DeliverySummary>[] = [

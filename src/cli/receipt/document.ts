@@ -1,13 +1,21 @@
 /**
- * A delivery's document, as `deliveries show --json` prints it, held against its own receipts: what
- * is signed decides, and what the document says beside it must say the same.
+ * A delivery's or an action's document, as `deliveries show --json` and `actions show --json` print it, held
+ * against its own receipts: what is signed decides, and what the document says beside it must say the same.
  */
 import { z } from 'zod';
+import { ACTION_RECEIPTS } from '../../domain/receipts';
 import { receiptDigest } from '../../signing/receipts/sign';
 
 /** What is compared; everything else of the document is not signed, and not looked at. */
-export const DeliveryDocument = z.object({
-  deliveryId: z.string().optional(),
+export const ReceiptDocument = z.object({
+  deliveryId: z.string().nullable().optional(),
+  actionId: z.string().optional(),
+  capabilityId: z.string().optional(),
+  requestDigest: z.string().optional(),
+  result: z
+    .object({ errorCode: z.string().nullable(), resultSha256: z.string().nullable() })
+    .nullable()
+    .optional(),
   state: z.string().optional(),
   payloadSha256: z.string().optional(),
   payloadBytes: z.number().optional(),
@@ -22,19 +30,33 @@ export const DeliveryDocument = z.object({
     }),
   ),
 });
-export type DeliveryDocument = z.infer<typeof DeliveryDocument>;
+export type ReceiptDocument = z.infer<typeof ReceiptDocument>;
 
-const Signed = z.object({
-  seq: z.number(),
-  prev: z.string().nullable(),
-  kind: z.enum(['acknowledged', 'failed', 'replayed']),
-  data: z.object({
-    deliveryId: z.string(),
-    payloadSha256: z.string(),
-    payloadBytes: z.number(),
-    eventType: z.string().nullable(),
+const common = { seq: z.number(), prev: z.string().nullable() };
+
+const Signed = z.union([
+  z.object({
+    ...common,
+    kind: z.enum(['acknowledged', 'failed', 'replayed']),
+    data: z.object({
+      deliveryId: z.string(),
+      payloadSha256: z.string(),
+      payloadBytes: z.number(),
+      eventType: z.string().nullable(),
+    }),
   }),
-});
+  z.object({
+    ...common,
+    kind: z.enum(ACTION_RECEIPTS),
+    data: z.object({
+      actionId: z.string(),
+      capabilityId: z.string(),
+      requestSha256: z.string(),
+      errorCode: z.string().nullable(),
+      resultSha256: z.string().nullable(),
+    }),
+  }),
+]);
 type Signed = z.infer<typeof Signed>;
 
 export interface DocumentProblem {
@@ -43,43 +65,71 @@ export interface DocumentProblem {
   readonly detail: string;
 }
 
-/** In which states a delivery can be whose newest receipt is of this kind. */
-const STATES: Readonly<Record<Signed['kind'], readonly string[]>> = {
+/** In which states the subject can be whose newest receipt is of this kind; absent: in any that is open. */
+const STATES: Partial<Record<Signed['kind'], readonly string[]>> = {
   acknowledged: ['Acknowledged'],
   failed: ['Failed'],
   replayed: ['Replayed', 'Dispatched'],
+  action_completed: ['completed'],
+  action_failed: ['failed'],
+  action_cancelled: ['cancelled'],
 };
+const CLOSED = ['completed', 'failed', 'cancelled'];
 
 /** Where the document and its receipts differ. The receipts' signatures are checked elsewhere. */
-export function documentProblems(document: DeliveryDocument): DocumentProblem[] {
+export function documentProblems(document: ReceiptDocument): DocumentProblem[] {
   const problems: DocumentProblem[] = [];
-  const differs = (index: number, field: string): void => {
-    const detail = `${field} of the document is not what the receipt says`;
-    problems.push({ index, code: 'document_mismatch', detail });
-  };
   for (const [index, entry] of document.receipts.entries()) {
     const signed = readSigned(entry.jws);
     if (signed === null) continue;
-    const pairs: readonly [string, unknown, unknown][] = [
+    const newest = index === document.receipts.length - 1;
+    const pairs: readonly Pair[] = [
       ['digest', entry.digest, receiptDigest(entry.jws)],
       ['seq', entry.seq, signed.seq],
       ['kind', entry.kind, signed.kind],
       ['previousDigest', entry.previousDigest, signed.prev],
-      ['deliveryId', document.deliveryId, signed.data.deliveryId],
-      ['payloadSha256', document.payloadSha256, signed.data.payloadSha256],
-      ['payloadBytes', document.payloadBytes, signed.data.payloadBytes],
-      ['eventType', document.eventType, signed.data.eventType],
+      ...subjectPairs(document, signed, newest),
     ];
-    for (const [field, said, proven] of pairs) {
-      if (said !== undefined && said !== proven) differs(index, field);
-    }
-    const newest = index === document.receipts.length - 1;
-    const { state } = document;
-    if (newest && state !== undefined && !STATES[signed.kind].includes(state)) {
-      differs(index, 'state');
+    const differing = pairs.filter(([, said, proven]) => said !== undefined && said !== proven);
+    const fields = differing.map(([field]) => field);
+    if (newest && !stateFits(document.state, signed.kind)) fields.push('state');
+    for (const field of fields) {
+      const detail = `${field} of the document is not what the receipt says`;
+      problems.push({ index, code: 'document_mismatch', detail });
     }
   }
   return problems;
+}
+
+type Pair = readonly [field: string, said: unknown, proven: unknown];
+
+function subjectPairs(document: ReceiptDocument, signed: Signed, newest: boolean): Pair[] {
+  const { data } = signed;
+  if ('deliveryId' in data) {
+    return [
+      ['deliveryId', document.deliveryId, data.deliveryId],
+      ['payloadSha256', document.payloadSha256, data.payloadSha256],
+      ['payloadBytes', document.payloadBytes, data.payloadBytes],
+      ['eventType', document.eventType, data.eventType],
+    ];
+  }
+  const closes = newest && STATES[signed.kind] !== undefined;
+  return [
+    ['actionId', document.actionId, data.actionId],
+    ['capabilityId', document.capabilityId, data.capabilityId],
+    ['requestDigest', document.requestDigest, data.requestSha256],
+    ...(closes
+      ? ([
+          ['errorCode', document.result?.errorCode, data.errorCode],
+          ['resultSha256', document.result?.resultSha256, data.resultSha256],
+        ] as const)
+      : []),
+  ];
+}
+
+function stateFits(state: string | undefined, newest: Signed['kind']): boolean {
+  if (state === undefined) return true;
+  return STATES[newest]?.includes(state) ?? !CLOSED.includes(state);
 }
 
 /** The payload of a compact JWS; null for what is none, which the chain's own check names. */

@@ -1,17 +1,12 @@
-/** `waybill receipt verify`: checks a delivery's chain of receipts with the public keys alone. */
-import { readFile } from 'node:fs/promises';
-import { text } from 'node:stream/consumers';
+/** `waybill receipt verify`: checks receipts with the public keys alone. */
 import type { Command } from 'commander';
 import type { JSONWebKeySet } from 'jose';
 import { WaybillError } from '../../domain/errors';
-import { KeySet } from '../../schemas/api-health';
+import type { ExportProblem } from '../../signing/receipts/export-problems';
 import type { ReceiptProblem } from '../../signing/receipts/verify-chain';
-import { apiBase } from '../support/api-access';
-import { fetchKeySet } from '../support/api-client';
-import { surroundings } from '../support/environment';
 import { printJson, printLine } from '../support/output';
-import { DeliveryDocument as DocumentShape } from './document';
-import type { DeliveryDocument, DocumentProblem } from './document';
+import type { DocumentProblem, ReceiptDocument } from './document';
+import { publicKeys, readReceipts, unreadable } from './inputs';
 
 interface VerifyOptions {
   readonly jwks?: string;
@@ -22,11 +17,12 @@ export function addVerify(receipt: Command): void {
   receipt
     .command('verify')
     .description(
-      'Check a chain of receipts offline: signatures, order, each link, and the document.',
+      'Check receipts offline: signatures, order, each link, what is missing, and the document.',
     )
     .argument(
       '[file]',
-      '`deliveries show --json`, or one compact JWS a line; - is standard input',
+      '`deliveries show --json`, `actions show --json`, `receipt export`, or one compact JWS a line; ' +
+        '- is standard input',
       '-',
     )
     .option(
@@ -45,23 +41,47 @@ export function addVerify(receipt: Command): void {
 }
 
 async function verify(file: string, options: VerifyOptions): Promise<void> {
-  const document = readDocument(await input(file, 'the receipts'));
-  const receipts = document.receipts.map(({ jws }) => jws);
-  const verdict = await judge(document, await publicKeys(options.jwks));
-  if (options.json) printJson({ ...verdict, receipts: receipts.length });
+  const input = await readReceipts(file);
+  const keys = await publicKeys(options.jwks);
+  if (input.kind === 'export') await verifyLines(input.lines, keys, options);
+  else await verifyDocument(input.document, keys, options);
+}
+
+async function verifyDocument(
+  document: ReceiptDocument,
+  keys: JSONWebKeySet,
+  options: VerifyOptions,
+): Promise<void> {
+  const verdict = await judge(document, keys);
+  const { length } = document.receipts;
+  if (options.json) printJson({ ...verdict, receipts: length });
   else for (const problem of verdict.problems) printLine(describe(problem));
-  const count = receipts.length === 1 ? '1 receipt' : `${receipts.length} receipts`;
-  if (!verdict.ok) {
-    const found = verdict.problems.length;
-    throw new WaybillError(
-      'receipt_invalid',
-      `${count}, ${found === 1 ? '1 problem' : `${found} problems`}: the chain does not verify`,
-    );
-  }
+  const count = counted(length, 'receipt');
+  if (!verdict.ok) fail(`${count}, ${counted(verdict.problems.length, 'problem')}: the chain`);
   if (!options.json) printLine(`ok: ${count}, one unbroken chain`);
 }
 
-async function judge(document: DeliveryDocument, keys: JSONWebKeySet) {
+async function verifyLines(
+  lines: AsyncIterable<string>,
+  keys: JSONWebKeySet,
+  options: VerifyOptions,
+): Promise<void> {
+  const { verifyExport } = await import('../../signing/receipts/verify-export.js');
+  const verdict = await verifyExport(lines, keys).catch((error: unknown) => {
+    throw unreadable('the public keys', error);
+  });
+  if (options.json) printJson(verdict);
+  else for (const problem of verdict.problems) printLine(describeLine(problem));
+  const { chains, receipts, checkpoints, problems, tenant } = verdict;
+  const count =
+    `${counted(chains, 'chain')}, ${counted(receipts, 'receipt')}, ` +
+    counted(checkpoints, 'checkpoint');
+  const found = `${counted(problems.length, 'problem')}${verdict.more ? ' and more' : ''}`;
+  if (!verdict.ok) fail(`${count}, ${found}: the export`);
+  if (!options.json) printLine(`ok: ${count} of tenant ${tenant ?? ''}, nothing is missing`);
+}
+
+async function judge(document: ReceiptDocument, keys: JSONWebKeySet) {
   const { verifyReceiptChain } = await import('../../signing/receipts/verify-chain.js');
   const { documentProblems } = await import('./document.js');
   try {
@@ -78,44 +98,20 @@ function describe({ index, code, detail }: ReceiptProblem | DocumentProblem): st
   return `receipt ${index + 1}: ${detail} (${code})`;
 }
 
-function readDocument(content: string): DeliveryDocument {
-  const trimmed = content.trim();
-  if (!trimmed.startsWith('{')) {
-    const lines = trimmed.split(/\s+/).filter((line) => line !== '');
-    return { receipts: lines.map((jws) => ({ jws })) };
-  }
-  const delivery = DocumentShape.safeParse(parseJson(trimmed, 'the receipts'));
-  if (delivery.success) return delivery.data;
-  throw unreadable('the receipts', 'this is not what `deliveries show --json` prints');
+function describeLine({ line, subject, seq, checkpoint, code, detail }: ExportProblem): string {
+  const place =
+    subject !== null
+      ? `${subject}${seq === null ? '' : `, receipt ${seq}`}`
+      : checkpoint !== null
+        ? `checkpoint ${checkpoint}`
+        : `line ${line}`;
+  return `${place}: ${detail} (${code})`;
 }
 
-async function publicKeys(from: string | undefined): Promise<JSONWebKeySet> {
-  if (from === undefined || /^https?:\/\//.test(from)) {
-    const url = from ?? `${apiBase({}, surroundings().running)}/.well-known/jwks.json`;
-    return await fetchKeySet(url);
-  }
-  const keys = KeySet.safeParse(parseJson(await input(from, 'the public keys'), 'the public keys'));
-  if (keys.success) return keys.data;
-  throw unreadable('the public keys', `${from} is not a JSON Web Key Set`);
+function fail(what: string): never {
+  throw new WaybillError('receipt_invalid', `${what} does not verify`);
 }
 
-async function input(file: string, what: string): Promise<string> {
-  try {
-    return file === '-' ? await text(process.stdin) : await readFile(file, 'utf8');
-  } catch (error) {
-    throw unreadable(what, error);
-  }
-}
-
-function parseJson(content: string, what: string): unknown {
-  try {
-    return JSON.parse(content);
-  } catch (error) {
-    throw unreadable(what, error);
-  }
-}
-
-function unreadable(what: string, why: unknown): WaybillError {
-  const reason = why instanceof Error ? why.message : String(why);
-  return new WaybillError('receipt_invalid', `${what} cannot be read: ${reason}`, { cause: why });
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -1,6 +1,7 @@
 /** One action as a page for people. */
 import type { Action } from '../../schemas/api-actions';
 import { waitsForAction } from './action-waiting';
+import { receiptTable } from './receipt-table';
 import { attemptTable, routeFacts } from './route-page';
 import { facts, page, plain, titled } from './sections';
 
@@ -29,6 +30,7 @@ export function actionPage(action: Action, width: number): string {
     result === null ? '' : titled('result', resultFacts(result)),
     route === null ? '' : titled('route', routeFacts(route)),
     titled('attempts', attemptTable(action.attempts, width)),
+    titled('receipts', receiptTable(action.receipts, width)),
   ]);
 }
 

@@ -1,6 +1,6 @@
 /** A client of the HTTP API, with answers and problems as the API's own schemas say. */
 import type { z } from 'zod';
-import { errorCatalogue, WaybillError, type ErrorCode } from '../../domain/errors';
+import type { BulkReplayMove } from '../../domain/bulk-replays';
 import {
   Action,
   ActionPage,
@@ -8,6 +8,14 @@ import {
   type ListActionsQuery,
   type StartActionBody,
 } from '../../schemas/api-actions';
+import {
+  BulkReplay,
+  BulkReplayPage,
+  ReplayItemPage,
+  type ListBulkReplaysQuery,
+  type ListReplayItemsQuery,
+  type PlanReplayBody,
+} from '../../schemas/api-bulk-replays';
 import {
   CapabilityDetail,
   CapabilityPage,
@@ -20,10 +28,16 @@ import {
   ReplayAccepted,
   type ListDeliveriesQuery,
 } from '../../schemas/api-deliveries';
+import {
+  EventPage,
+  EventSinkPage,
+  type ListEventSinksQuery,
+  type ListEventsQuery,
+} from '../../schemas/api-events';
 import { TenantFleet, type FleetStatusQuery } from '../../schemas/api-fleet';
 import { KeySet } from '../../schemas/api-health';
 import { PlanAnswer } from '../../schemas/api-plans';
-import { Problem } from '../../schemas/api-problems';
+import { Readmitted } from '../../schemas/api-readmissions';
 import { QuotaPage, type ListQuotasQuery } from '../../schemas/api-quotas';
 import {
   AttemptPage,
@@ -31,6 +45,8 @@ import {
   type ListAttemptsQuery,
 } from '../../schemas/api-route-operations';
 import { RouteDetail, RoutePage, type ListRoutesQuery } from '../../schemas/api-routes';
+import { ask, stream } from './api-transport';
+import { SwitchAnswer, TargetPage, type ListTargetsQuery } from '../../schemas/api-targets';
 
 const TIMEOUT_MS = 30_000;
 
@@ -56,6 +72,49 @@ export class ApiClient {
 
   replay(deliveryId: string, reason: string): Promise<ReplayAccepted> {
     return this.#call(ReplayAccepted, 'POST', `${deliveryPath(deliveryId)}/replay`, {
+      body: { reason },
+    });
+  }
+
+  listTargets(query: z.input<typeof ListTargetsQuery>): Promise<TargetPage> {
+    return this.#call(TargetPage, 'GET', `/factory/targets${search(query)}`);
+  }
+
+  switch(
+    what: 'targets' | 'subscriptions',
+    { id, verb, reason }: { readonly id: string; readonly verb: string; readonly reason: string },
+  ): Promise<SwitchAnswer> {
+    const path = `/factory/${what}/${encodeURIComponent(id)}/${verb}`;
+    return this.#call(SwitchAnswer, 'POST', path, { body: { reason } });
+  }
+
+  planReplay(body: PlanReplayBody): Promise<BulkReplay> {
+    return this.#call(BulkReplay, 'POST', '/v1/replays', { body });
+  }
+
+  /** @param reason for the audit log; left out: none is given */
+  moveReplay(jobId: string, move: BulkReplayMove, reason?: string): Promise<BulkReplay> {
+    const body = reason === undefined ? {} : { reason };
+    return this.#call(BulkReplay, 'POST', `${replayPath(jobId)}/${move}`, { body });
+  }
+
+  showReplay(jobId: string): Promise<BulkReplay> {
+    return this.#call(BulkReplay, 'GET', replayPath(jobId));
+  }
+
+  listReplays(query: z.input<typeof ListBulkReplaysQuery>): Promise<BulkReplayPage> {
+    return this.#call(BulkReplayPage, 'GET', `/v1/replays${search(query)}`);
+  }
+
+  listReplayItems(
+    jobId: string,
+    query: z.input<typeof ListReplayItemsQuery>,
+  ): Promise<ReplayItemPage> {
+    return this.#call(ReplayItemPage, 'GET', `${replayPath(jobId)}/items${search(query)}`);
+  }
+
+  readmit(deliveryId: string, reason: string): Promise<Readmitted> {
+    return this.#call(Readmitted, 'POST', `${deliveryPath(deliveryId)}/readmit`, {
       body: { reason },
     });
   }
@@ -111,6 +170,14 @@ export class ApiClient {
     return this.#call(QuotaPage, 'GET', `/v1/quotas${search(query)}`);
   }
 
+  listEvents(query: z.input<typeof ListEventsQuery>): Promise<EventPage> {
+    return this.#call(EventPage, 'GET', `/v1/events${search(query)}`);
+  }
+
+  listEventSinks(query: z.input<typeof ListEventSinksQuery>): Promise<EventSinkPage> {
+    return this.#call(EventSinkPage, 'GET', `/v1/event-sinks${search(query)}`);
+  }
+
   listRoutes(query: z.input<typeof ListRoutesQuery>): Promise<RoutePage> {
     return this.#call(RoutePage, 'GET', `/v1/routes${search(query)}`);
   }
@@ -121,6 +188,12 @@ export class ApiClient {
 
   fleetStatus(query: z.input<typeof FleetStatusQuery>): Promise<TenantFleet> {
     return this.#call(TenantFleet, 'GET', `/v1/fleet/status${search(query)}`);
+  }
+
+  /** The lines of the tenant's export, in whatever parts they come. */
+  exportReceipts(): AsyncIterable<Uint8Array> {
+    const request = { headers: { authorization: `Bearer ${this.#token}` } };
+    return stream(`${this.#base}/v1/receipts/export`, request);
   }
 
   async #call<Answer extends z.ZodType>(
@@ -146,61 +219,12 @@ export function fetchKeySet(url: string): Promise<z.output<typeof KeySet>> {
   return ask(KeySet, url, { request, timeoutMs: TIMEOUT_MS });
 }
 
-/**
- * @throws WaybillError with the code of the API's problem, or `api_unreachable` when there is no
- *   answer, or none that an API of Waybill would give
- */
-async function ask<Answer extends z.ZodType>(
-  schema: Answer,
-  url: string,
-  { request, timeoutMs }: { readonly request: RequestInit; readonly timeoutMs: number },
-): Promise<z.output<Answer>> {
-  const response = await fetch(url, {
-    ...request,
-    redirect: 'error',
-    signal: AbortSignal.timeout(timeoutMs),
-  }).catch((error: unknown) => {
-    throw unreachable(url, reasonOf(error, timeoutMs), error);
-  });
-  const content: unknown = await response.json().catch(() => null);
-  if (!response.ok) throw problem(url, response.status, content);
-  const answer = schema.safeParse(content);
-  if (answer.success) return answer.data;
-  throw unreachable(url, 'its answer is not that of a Waybill API');
-}
-
-function problem(url: string, status: number, content: unknown): WaybillError {
-  const told = Problem.safeParse(content);
-  if (!told.success) return unreachable(url, `it answered ${status}`);
-  const { code, detail, field } = told.data;
-  if (!isKnown(code)) return unreachable(url, `it answered ${status}: ${detail} (${code})`);
-  return new WaybillError(code, detail, field === undefined ? {} : { field });
-}
-
-function isKnown(code: string): code is ErrorCode {
-  return Object.hasOwn(errorCatalogue, code);
-}
-
-function unreachable(url: string, reason: string, cause?: unknown): WaybillError {
-  const { origin } = new URL(url);
-  return new WaybillError(
-    'api_unreachable',
-    `no usable answer from ${origin}: ${reason}; start it with \`waybill up\` or \`waybill api\`, ` +
-      'or name another one with --api or WAYBILL_API_URL',
-    { cause },
-  );
-}
-
-/** fetch says "fetch failed"; its cause says why. */
-function reasonOf(error: unknown, timeoutMs: number): string {
-  const cause = error instanceof Error ? (error.cause ?? error) : error;
-  if (cause instanceof AggregateError) return reasonOf(cause.errors[0], timeoutMs);
-  if (!(cause instanceof Error)) return String(cause);
-  return cause.name === 'TimeoutError' ? `nothing within ${timeoutMs / 1000} s` : cause.message;
-}
-
 function deliveryPath(deliveryId: string): string {
   return `/factory/deliveries/${encodeURIComponent(deliveryId)}`;
+}
+
+function replayPath(jobId: string): string {
+  return `/v1/replays/${encodeURIComponent(jobId)}`;
 }
 
 function actionPath(actionId: string): string {

@@ -1,11 +1,11 @@
 /** One delivery as a page for people. */
 import type { DeliveryHistory } from '../../schemas/api-deliveries';
+import { receiptTable } from './receipt-table';
 import { facts, page, plain, table, titled } from './sections';
 import type { Column } from './table';
 import { waitsFor } from './waiting';
 
 type Attempt = DeliveryHistory['attemptHistory'][number];
-type Receipt = DeliveryHistory['receipts'][number];
 type Replay = DeliveryHistory['replays'][number];
 
 /** @param width columns of the terminal; infinite where a program reads */
@@ -23,12 +23,13 @@ export function deliveryPage(delivery: DeliveryHistory, width: number): string {
       ['settled', delivery.settledAt ?? '-'],
       ['payload', payloadText(delivery)],
       ['repeats', repeatText(delivery)],
+      ['made of', readmissionText(delivery)],
       ['Temporal', delivery.workflowUrl ?? delivery.workflowId ?? 'no workflow: never dispatched'],
     ]),
     titled('evidence', facts(Object.entries(delivery.evidence).map(([k, v]) => [k, plain(v)]))),
     titled('attempts', table(ATTEMPTS, delivery.attemptHistory, width)),
     titled('replays', table(REPLAYS, delivery.replays, width)),
-    titled('receipts', table(RECEIPTS, delivery.receipts, width)),
+    titled('receipts', receiptTable(delivery.receipts, width)),
   ]);
 }
 
@@ -49,13 +50,6 @@ const REPLAYS: readonly Column<Replay>[] = [
   { title: 'reason', value: (row) => row.reason, wraps: true },
 ];
 
-const RECEIPTS: readonly Column<Receipt>[] = [
-  { title: 'seq', value: (row) => String(row.seq) },
-  { title: 'kind', value: (row) => row.kind },
-  { title: 'at', value: (row) => row.createdAt },
-  { title: 'digest', value: (row) => row.digest.slice(0, 16) },
-];
-
 function stateText({ state, attempts, series }: DeliveryHistory): string {
   if (attempts === 0) return state;
   const tries = attempts === 1 ? '1 attempt' : `${attempts} attempts`;
@@ -64,6 +58,11 @@ function stateText({ state, attempts, series }: DeliveryHistory): string {
 
 function payloadText({ payloadBytes, contentType, payloadSha256 }: DeliveryHistory): string {
   return `${payloadBytes} bytes, ${contentType ?? 'no content type'}, sha256 ${payloadSha256.slice(0, 16)}`;
+}
+
+/** Empty for what is no readmission: such a line is left out. */
+function readmissionText({ readmittedFrom }: DeliveryHistory): string {
+  return readmittedFrom === null ? '' : `${readmittedFrom}, which was rejected`;
 }
 
 /** Empty for what repeats nothing: such a line is left out. */

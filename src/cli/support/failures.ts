@@ -9,6 +9,7 @@ export class CommandFailure extends Error {
     | 'action_not_completed'
     | 'plan_not_verified'
     | 'counters_differ'
+    | 'not_readmitted'
     | 'cancel_too_late';
 
   constructor(code: CommandFailure['code'], message: string) {

@@ -8,10 +8,13 @@ import { byteSize } from '../byte-sizes';
 import { Duration } from '../durations';
 import { Name } from '../names';
 import { WrittenRetryProfile } from '../retry-profiles';
+import { WrittenAddressPolicy } from '../target-addresses';
+import { WrittenRetention } from '../retention';
 import { SecretReference } from '../secret-references';
 import { WebhookScheme } from '../webhook-schemes';
 import { BindingDocument, CapabilityDocument, QuotaPolicyDocument } from './action-documents';
 import { Credentials } from './credentials';
+import { EventSinkDocument } from './event-sink-documents';
 import { EvidenceDocument, RequiredEvidence, TrustedSigners } from './evidence-documents';
 import { IngressSecrets } from './ingress-secrets';
 import { InstanceConfig } from './instance-configs';
@@ -19,6 +22,7 @@ import type { Placed } from './mistakes';
 import { ReplicaDocument } from './replica-documents';
 import { TargetDocument } from './target-documents';
 import { Sha256, Text, Version } from './texts';
+import { WrittenAllowedWorkflows } from './workflow-documents';
 
 const MAX_BODY_BYTES = 26_214_400;
 
@@ -47,6 +51,11 @@ export const SettingsDocument = z.strictObject({
   replicaHysteresis: z.int().min(1).max(20).optional(),
   actionRetentionDays: z.int().min(1).max(3_650).optional(),
   tombstoneRetentionDays: z.int().min(1).max(36_500).optional(),
+  eventRetentionDays: z.int().min(1).max(3_650).optional(),
+  eventHoldDays: z.int().min(1).max(3_650).optional(),
+  targetAddresses: WrittenAddressPolicy.optional(),
+  workflowTargets: WrittenAllowedWorkflows.optional(),
+  retention: WrittenRetention.optional(),
   requiredEvidence: RequiredEvidence.optional(),
   trustedSigners: TrustedSigners.optional(),
 });
@@ -137,6 +146,7 @@ export const SubscriptionDocument = z.strictObject({
   eventTypes: EventTypes,
   state: z.enum(SUBSCRIPTION_STATES).nullable().default(null),
   retry: Retry,
+  drainPerSecond: z.number().min(0.001).max(1000).nullable().default(null),
   ingress: Ingress.nullable().default(null),
 });
 export type SubscriptionDocument = z.infer<typeof SubscriptionDocument>;
@@ -152,6 +162,7 @@ export const FLEET_DOCUMENTS = {
   Replica: ReplicaDocument,
   Target: TargetDocument,
   Subscription: SubscriptionDocument,
+  EventSink: EventSinkDocument,
 } as const;
 
 export type FleetKind = keyof typeof FLEET_DOCUMENTS;
@@ -169,6 +180,7 @@ export interface FleetDocuments {
   readonly replicas: readonly Placed<ReplicaDocument>[];
   readonly targets: readonly Placed<TargetDocument>[];
   readonly subscriptions: readonly Placed<SubscriptionDocument>[];
+  readonly eventSinks: readonly Placed<EventSinkDocument>[];
 }
 
 /** A duration within bounds, written like itself. */

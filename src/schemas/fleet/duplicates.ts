@@ -28,6 +28,7 @@ export function duplicateMistakes(fleet: FleetDocuments): FleetMistake[] {
     ...repeated(fleet.targets, nameOf, ['id']),
     ...repeated(fleet.subscriptions, nameOf, ['id']),
     ...repeated(fleet.subscriptions, ({ ingress }) => ingress?.ref ?? null, ['ingress', 'ref']),
+    ...repeated(fleet.eventSinks, nameOf, ['id']),
     ...contradictions(fleet.connectors),
     ...disagreements(fleet.connectors),
   ];

@@ -1,16 +1,20 @@
-/** Where deliveries go: a call over HTTP, or an action. */
+/** Where deliveries go: a call over HTTP, an action, a workflow, or an event alone. */
 import { z } from 'zod';
 import { Duration } from '../durations';
 import { Name } from '../names';
 import { SecretReference } from '../secret-references';
 import type { ActionTarget } from '../targets';
-import { FromPayload, SuccessCheck } from '../targets';
+import { DEFAULT_TARGET_FLOW, FromPayload, SuccessCheck } from '../targets';
 import type { JsonFault } from './json-values';
 import { faultless, jsonFault } from './json-values';
 import type { FieldPath } from './mistakes';
+import { WebAddress } from './web-addresses';
+import { TaskQueue, WorkflowType } from './workflow-documents';
 
 /** How long starting an action may take. */
 const ACTION_TIMEOUT_MS = 10_000;
+/** How long the outbox may take. */
+const EVENT_TIMEOUT_MS = 10_000;
 
 const Timeout = Duration.pipe(
   z.number().min(100, 'must be at least 100ms').max(240_000, 'must be at most 240s'),
@@ -18,13 +22,7 @@ const Timeout = Duration.pipe(
 
 const WrittenHttpTarget = z
   .strictObject({
-    url: z
-      .url({ protocol: /^https?$/, error: 'write an http or https address' })
-      .max(2000)
-      .refine(
-        (text) => !/^[^:]*:\/\/[^/?#]*@/.test(text),
-        'must hold no user name or password; requests are signed with secretRefs instead',
-      ),
+    url: WebAddress,
     timeout: Timeout.default(10_000),
     secretRefs: z
       .array(SecretReference)
@@ -57,7 +55,34 @@ const WrittenActionTarget = z
     timeoutMs: ACTION_TIMEOUT_MS,
   }));
 
-/** One of `http` and `action` is not null. */
+/** Nothing is called, so there is nothing to say. */
+const WrittenEventTarget = z.strictObject({}).transform(() => ({ timeoutMs: EVENT_TIMEOUT_MS }));
+
+/** How long starting or signalling a workflow may take. */
+const WORKFLOW_TIMEOUT_MS = 10_000;
+
+const WrittenWorkflowTarget = z
+  .strictObject({
+    taskQueue: TaskQueue,
+    type: WorkflowType,
+    signal: z.strictObject({ name: WorkflowType, workflow: Name }).nullable().default(null),
+  })
+  .transform(({ taskQueue, type, signal }) => ({
+    ...{ taskQueue, workflowType: type, signal, timeoutMs: WORKFLOW_TIMEOUT_MS },
+  }));
+
+const DrainPerSecond = z.number().min(0.001).max(1000);
+
+const Breaker = z.strictObject({
+  failures: z.int().min(0).max(1000).default(DEFAULT_TARGET_FLOW.breakerFailures),
+  open: Duration.pipe(
+    z.number().min(100, 'must be at least 100ms').max(3_600_000, 'must be at most 1h'),
+  ).default(DEFAULT_TARGET_FLOW.breakerOpenMs),
+});
+
+export const TARGET_KINDS = ['http', 'action', 'workflow', 'event'] as const;
+
+/** Exactly one of its kinds is not null. */
 export const TargetDocument = z
   .strictObject({
     kind: z.literal('Target'),
@@ -65,14 +90,20 @@ export const TargetDocument = z
     id: Name,
     http: WrittenHttpTarget.nullable().default(null),
     action: WrittenActionTarget.nullable().default(null),
+    workflow: WrittenWorkflowTarget.nullable().default(null),
+    event: WrittenEventTarget.nullable().default(null),
+    drainPerSecond: DrainPerSecond.default(DEFAULT_TARGET_FLOW.drainPerSecond),
+    maxInFlight: z.int().min(1).max(100).default(DEFAULT_TARGET_FLOW.maxInFlight),
+    breaker: Breaker.default(Breaker.parse({})),
   })
-  .refine(({ http, action }) => http !== null || action !== null, {
-    path: ['http'],
-    error: 'is missing; a target is either http or action',
-  })
-  .refine(({ http, action }) => http === null || action === null, {
-    path: ['action'],
-    error: 'a target is either http or action, not both',
+  .superRefine((thing, context) => {
+    const given = TARGET_KINDS.filter((kind) => thing[kind] !== null);
+    if (given.length === 1) return;
+    const message =
+      given.length === 0
+        ? `is missing; a target is one of ${TARGET_KINDS.join(', ')}`
+        : `a target is one of ${TARGET_KINDS.join(', ')}, not several`;
+    context.addIssue({ code: 'custom', path: [given[1] ?? 'http'], message });
   });
 export type TargetDocument = z.infer<typeof TargetDocument>;
 

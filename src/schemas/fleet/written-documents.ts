@@ -18,9 +18,17 @@ import type {
   VersionRow,
 } from '../catalog-rows';
 import { durationText } from '../durations';
+import type { EventSinkRow } from '../event-rows';
 import { RetryProfile } from '../retry-profiles';
 import type { ShippedSchemes } from '../shipped-schemes';
-import { ActionTarget, HttpTarget } from '../targets';
+import {
+  ActionTarget,
+  DEFAULT_TARGET_FLOW,
+  EventTarget,
+  HttpTarget,
+  WorkflowTarget,
+} from '../targets';
+import type { TargetFlow } from '../targets';
 
 /** A document in the order in which its fields are written; undefined ones are left out. */
 export type WrittenDocument = Readonly<Record<string, unknown>>;
@@ -34,6 +42,12 @@ export function writtenSettings(row: SettingsRow): WrittenDocument {
     ...{ circuitUnknowns, circuitOpen: durationText(row.circuitOpenMs), circuitProbes },
     ...{ replicaLease: durationText(row.replicaLeaseMs), replicaHysteresis },
     ...{ actionRetentionDays, tombstoneRetentionDays },
+    ...{ eventRetentionDays: row.eventRetentionDays, eventHoldDays: row.eventHoldDays },
+    targetAddresses: row.targetAddresses,
+    workflowTargets: row.workflowTargets.map(({ taskQueue, workflowType, tenants }) => ({
+      ...{ taskQueue, type: workflowType, tenants: tenants ?? undefined },
+    })),
+    retention: row.retention,
     ...{ requiredEvidence: row.requiredEvidence, trustedSigners: row.trustedSigners },
   };
 }
@@ -112,6 +126,8 @@ export function writtenTarget(row: TargetRow): WrittenDocument {
   const { tenant, id } = row;
   const http = HttpTarget.nullable().parse(row.http);
   const action = ActionTarget.nullable().parse(row.action);
+  const workflow = WorkflowTarget.nullable().parse(row.workflow);
+  const event = EventTarget.nullable().parse(row.event);
   return {
     ...{ kind: 'Target', tenant, id },
     http: http && {
@@ -122,6 +138,26 @@ export function writtenTarget(row: TargetRow): WrittenDocument {
       ...{ capability: action.capabilityId, request: action.request ?? undefined },
       affinity: action.affinity ?? undefined,
     },
+    workflow: workflow && {
+      ...{ taskQueue: workflow.taskQueue, type: workflow.workflowType },
+      signal: workflow.signal ?? undefined,
+    },
+    event: event && {},
+    ...writtenFlow(row.flow),
+  };
+}
+
+function writtenFlow(flow: TargetFlow): WrittenDocument {
+  const { drainPerSecond, maxInFlight, breakerFailures, breakerOpenMs } = flow;
+  const usual = DEFAULT_TARGET_FLOW;
+  const sameBreaker =
+    breakerFailures === usual.breakerFailures && breakerOpenMs === usual.breakerOpenMs;
+  return {
+    drainPerSecond: drainPerSecond === usual.drainPerSecond ? undefined : drainPerSecond,
+    maxInFlight: maxInFlight === usual.maxInFlight ? undefined : maxInFlight,
+    breaker: sameBreaker
+      ? undefined
+      : { failures: breakerFailures, open: durationText(breakerOpenMs) },
   };
 }
 
@@ -139,10 +175,19 @@ export function writtenSubscription(row: SubscriptionRow): WrittenDocument {
   return {
     ...{ kind: 'Subscription', tenant, id, instance, target, eventTypes, state },
     retry: writtenRetry(retry),
+    drainPerSecond: row.drainPerSecond ?? undefined,
     ingress: ingress && {
       ...{ ref: ingress.ref, bodyLimit: ingress.bodyLimitBytes },
       secrets: Secrets.parse(ingress.secrets).map(withoutNulls),
     },
+  };
+}
+
+export function writtenEventSink(row: EventSinkRow): WrittenDocument {
+  const { tenant, id, url, timeoutMs, topics, secretRefs, state } = row;
+  return {
+    ...{ kind: 'EventSink', tenant, id, url, timeout: durationText(timeoutMs) },
+    ...{ types: topics, secretRefs, state },
   };
 }
 

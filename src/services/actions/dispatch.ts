@@ -2,8 +2,8 @@
  * Sending an action's request once: open the attempt, call the assigned host, settle with what came
  * back. After the opening nothing is thrown away: what is not known is settled as unknown.
  */
-import type { DispatchClose } from '../../db/action-steps';
 import { beginDispatch, closeDispatch, noteWait } from '../../db/action-steps';
+import type { Receipting } from '../../db/receipted';
 import type { Dispatched, DispatchRequest } from '../../domain/action-activities';
 import { resendDelayMs, reserveDelayMs } from '../../domain/action-retry';
 import type { HostCall } from '../../hosts/client';
@@ -12,6 +12,7 @@ import type { CloseDispatchAnswer, NotSendable, Sendable } from '../../schemas/a
 import { patiently } from '../patience';
 import type { ActionServices } from './action-services';
 import { closingOf, type Closing } from './closings';
+import { closingReceipt, digestOf, expectedReceipt } from './receipts';
 
 /** @throws WaybillError `storage_unavailable`; an attempt that was opened is then the workflow's to settle */
 export async function dispatchAction(
@@ -25,34 +26,40 @@ export async function dispatchAction(
   await point('dispatch.opened');
   const { attemptNo } = answer;
   if (answer.kind === 'not_sendable')
-    return await close(services, request, { attemptNo, ...notSendable(answer.why) });
-  if (body === null) return await close(services, request, { attemptNo, ...NO_REQUEST });
+    return await close(services, request, { attemptNo, opened: null, ...notSendable(answer.why) });
+  const opened = { answer, atMs: performance.now() };
+  if (body === null) return await close(services, request, { attemptNo, opened, ...NO_REQUEST });
   const started = performance.now();
   const result = await services.hosts.execute(callOf(answer, request.fence, signal), body);
   await point('dispatch.answered');
   const durationMs = Math.round(performance.now() - started);
   const closing = closingOf(result, { sendable: answer, resumed: request.resume, durationMs });
   if (closing.kind === 'running') return closing;
-  return await close(services, request, { attemptNo, ...closing });
+  return await close(services, request, { attemptNo, opened, ...closing });
 }
 
 type Settled = Exclude<Closing, { kind: 'running' }>;
 
+interface Ended extends Settled {
+  readonly attemptNo: number;
+  /** What was read when the request was let go, and when; null: it was not. */
+  readonly opened: { readonly answer: Sendable; readonly atMs: number } | null;
+}
+
 async function close(
   services: ActionServices,
   request: DispatchRequest,
-  closing: Settled & { readonly attemptNo: number },
+  closing: Ended,
 ): Promise<Dispatched> {
   const { settlement, unknownCause, result, reason, detail, evidence, retryAfterMs } = closing;
-  const written: DispatchClose = {
-    settlement,
-    unknownCause,
-    result,
-    retryAfterMs,
+  const { resultBytes } = closing;
+  const written = {
+    ...{ settlement, unknownCause, result, retryAfterMs, resultBytes },
     evidence: { ...evidence, reason, detail },
   };
+  const receipting = receiptingOf(services, request, closing);
   const answer = await patiently(() =>
-    closeDispatch(services.data, request, written, closing.resultBytes),
+    closeDispatch(services.data, request, written, receipting()),
   );
   await point('dispatch.closed');
   const told = toldOf(answer, closing);
@@ -63,6 +70,27 @@ async function close(
       : pausedMs(retryAfterMs, answer, services.random());
   await noteWait(services.data, request, { reason, detail, forMs: retryInMs });
   return { ...told, retryInMs };
+}
+
+/** The receipt that is due if nothing else was written meanwhile, so that it need not be asked for. */
+function receiptingOf(
+  { sign }: ActionServices,
+  request: DispatchRequest,
+  { opened, attemptNo, settlement, result, resultBytes, reason }: Ended,
+): () => Receipting {
+  const signer = sign(request, {
+    ...{ attempt: attemptNo, fence: request.fence, settlement, reason },
+    replicaId: opened?.answer.route.replicaId ?? null,
+    errorCode: result?.errorCode ?? null,
+    resultSha256: digestOf(resultBytes),
+  });
+  const kind = result === null ? 'attempt_settled' : closingReceipt(result.outcome);
+  return () => ({
+    sign: signer,
+    expected:
+      opened &&
+      expectedReceipt(opened.answer.receipts, kind, Math.round(performance.now() - opened.atMs)),
+  });
 }
 
 /** As long as the provider wants; what is waited for no longer fails at its deadline, not after it. */

@@ -3,16 +3,18 @@
  * run has left is named. May be asked any number of times: the answer is the same until something
  * changes (docs/architecture, "Routes").
  */
-import { giveUpAction, noteWait, readAction, requestCancel } from '../../db/action-steps';
+import { giveUpAction, noteWait, readAction } from '../../db/action-steps';
 import type { NextRequest, NextStep, OperatorNeeded } from '../../domain/action-activities';
 import { reserveDelayMs } from '../../domain/action-retry';
 import { isOpenAction } from '../../domain/action-states';
+import type { SignActionReceipt } from '../../domain/receipts';
 import type { ReserveAnswer } from '../../domain/routes';
 import { actionWorkflowId } from '../../domain/workflow-ids';
 import { point } from '../../points';
 import type { ActionPosition, ReadAction } from '../../schemas/action-step-rows';
 import type { ActionServices } from './action-services';
 import { refusalWords } from './refusal-words';
+import { decideCancel } from './settling';
 
 /** How long an action may need an operator before somebody makes sure that its workflow is there. */
 const OPERATOR_ATTEND_MS = 30 * 60_000;
@@ -92,9 +94,9 @@ async function nextAttempt(
   const made = action.attempt?.attemptNo ?? 0;
   if (action.cancelRequestedBy !== null && !action.repeatable) {
     // Wanted while it was under way, and it has turned out that nothing began.
-    await requestCancel(services.data, request, {
-      cancelledBy: action.cancelRequestedBy,
-      reason: 'nothing had begun',
+    await decideCancel(services, {
+      ...{ tenantId: request.tenantId, actionId: request.actionId },
+      ...{ cancelledBy: action.cancelRequestedBy, reason: 'nothing had begun' },
     });
     const after = await readAction(services.data, request);
     if (after === null) return { kind: 'unknown_action' };
@@ -184,13 +186,19 @@ async function giveUp(
   request: NextRequest,
   why: Parameters<typeof refusalWords>[0],
 ): Promise<NextStep> {
-  const action = await giveUpAction(services.data, request, refusalWords(why));
+  const words = refusalWords(why);
+  const { reason } = words;
+  const sign: SignActionReceipt = (wanted) =>
+    wanted.kind === 'host_found'
+      ? services.sign(request, { reason, finding: 'needs_operator' })(wanted)
+      : services.sign(request, { reason, errorCode: reason })(wanted);
+  const action = await giveUpAction(services.data, request, words, sign);
   if (action === null) return { kind: 'unknown_action' };
   if (action.state === 'needs_operator') return operator(action, null);
   // Not closed: somebody was faster, and the next look says what.
   if (!isOpenAction(action.state)) return closed(action);
-  const words = refusalWords({ kind: 'contended' });
-  return { kind: 'wait', state: action.state, ...words, forMs: 50 };
+  const contended = refusalWords({ kind: 'contended' });
+  return { kind: 'wait', state: action.state, ...contended, forMs: 50 };
 }
 
 function closed(action: ActionPosition): NextStep {

@@ -16,11 +16,12 @@ import type { ActionServices } from './action-services';
  * outcome is unknown. Idempotent; one that was settled meanwhile keeps that settlement.
  */
 export async function settleAttempt(
-  services: Pick<ActionServices, 'data'>,
+  services: Pick<ActionServices, 'data' | 'sign'>,
   { reason, ...at }: SettleStep,
 ): Promise<void> {
   await point('settle.begun');
-  await settleLost(services.data, at, { reason, detail: SETTLED[reason] });
+  const sign = services.sign(at, { fence: at.fence, reason });
+  await settleLost(services.data, at, { reason, detail: SETTLED[reason] }, sign);
   await point('settle.done');
 }
 
@@ -32,24 +33,24 @@ const SETTLED: Readonly<Record<SettleStep['reason'], string>> = {
 
 /** Decides a cancel on the row. Whoever calls it tells the workflow. */
 export async function decideCancel(
-  services: Pick<ActionServices, 'data'>,
+  services: Pick<ActionServices, 'data' | 'sign'>,
   { cancelledBy, reason, ...ref }: CancelRequest,
 ): Promise<CancelDecision> {
-  const answer = await requestCancel(services.data, ref, { cancelledBy, reason });
+  const sign = services.sign(ref, { by: cancelledBy, reason });
+  const answer = await requestCancel(services.data, ref, { cancelledBy, reason }, sign);
   if (answer.kind === 'unknown_action') return answer;
   return { kind: answer.kind, state: answer.action.state };
 }
 
 /** Writes what a person says became of an action that needs one. */
 export async function decideResolution(
-  services: ActionServices,
+  services: Pick<ActionServices, 'data' | 'sign'>,
   { tenantId, actionId, outcome, by, reason }: ActionRef & Resolution,
 ): Promise<ResolveAnswer> {
-  const answer = await resolveAction(
-    services.data,
-    { tenantId, actionId },
-    { outcome, by, reason },
-  );
+  const ref = { tenantId, actionId };
+  const errorCode = outcome === 'failed' ? 'resolved_as_failed' : null;
+  const sign = services.sign(ref, { by, reason, errorCode });
+  const answer = await resolveAction(services.data, ref, { outcome, by, reason, errorCode }, sign);
   if (answer.kind === 'unknown_action') return answer;
   return { kind: answer.kind, state: answer.action.state };
 }

@@ -11,6 +11,7 @@ import type { ActionIdentity } from '../../domain/action-activities';
 import type { ActionOrder, ActionRef, ActionService } from '../../domain/action-service';
 import { isOpenAction } from '../../domain/action-states';
 import { WaybillError } from '../../domain/errors';
+import type { ActionSigner } from '../../domain/receipts';
 import { REQUEST_LIMIT_BYTES } from '../../hosts/protocol/limits';
 import type { ActionLedger, CapabilityCatalog } from '../../domain/registry-ports';
 import { point } from '../../points';
@@ -29,6 +30,7 @@ export interface StartServices {
   readonly ledger: ActionLedger;
   readonly catalog: CapabilityCatalog;
   readonly checks: RequestChecks;
+  readonly sign: ActionSigner;
   /** Returns at once and never throws; a loop does what it could not. */
   readonly attend: (action: ActionIdentity, why: 'start' | 'nudge') => void;
 }

@@ -10,6 +10,7 @@ import {
   readVersions,
 } from '../../db/catalog';
 import type { Run } from '../../db/database';
+import { readEventSinks } from '../../db/event-sinks';
 import { readEvidence, readSpeakingEvidence } from '../../db/evidence';
 import {
   readBindings,
@@ -34,6 +35,7 @@ import type {
   VersionKey,
   VersionRow,
 } from '../../schemas/catalog-rows';
+import type { EventSinkRow } from '../../schemas/event-rows';
 import type { Fleet } from '../../schemas/fleet';
 import { trustedKeys } from './evidence';
 
@@ -55,6 +57,7 @@ export interface Published extends CatalogHead {
   readonly targets: ReadonlyMap<string, TargetRow>;
   readonly subscriptions: ReadonlyMap<string, SubscriptionRow>;
   readonly ingressOwners: ReadonlyMap<string, IngressOwner>;
+  readonly eventSinks: ReadonlyMap<string, EventSinkRow>;
 }
 
 export const keyOf = ({ tenant, id }: TenantKey): string => `${tenant}/${id}`;
@@ -80,6 +83,7 @@ export async function readPublished(run: Run, fleet: Fleet): Promise<Published> 
       await readSubscriptions(run, things(fleet.subscriptions), revoked(fleet)),
       keyOf,
     ),
+    eventSinks: byKey(await readEventSinks(run, things(fleet.eventSinks)), keyOf),
     ingressOwners: byKey(await readIngressOwners(run, refs(fleet)), ({ ref }) => ref),
   };
 }

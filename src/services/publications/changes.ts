@@ -1,6 +1,6 @@
 /** From a fleet and what is published to the rows that differ, and what is told of them. */
 import type { PublicationEvent, PublicationRows } from '../../db/publications';
-import type { EventPayloads } from '../../domain/events';
+import { type EventPayloads, PLATFORM_TENANT } from '../../domain/events';
 import { subscriptionId, tenantId } from '../../domain/ids';
 import { canonicalJson } from '../../schemas/canonical-json';
 import type {
@@ -16,6 +16,7 @@ import type { Fleet } from '../../schemas/fleet';
 import type { FleetKind } from '../../schemas/fleet/documents';
 import type { Published } from './catalog-view';
 import { keyOf, things, versionKey } from './catalog-view';
+import { eventSinkDifferences } from './event-sink-rows';
 import { revocations } from './evidence';
 import type { Intended } from './intended';
 import { intendedCatalog } from './intended';
@@ -37,9 +38,6 @@ export interface FleetChanges {
   readonly rows: PublicationRows;
 }
 
-/** The tenant of what belongs to no tenant: no tenant's name begins with an underscore. */
-const PLATFORM = '_platform';
-
 /** Assumes a fleet without mistakes. */
 export function fleetChanges(fleet: Fleet, published: Published): FleetChanges {
   const intended = intendedCatalog(fleet, published);
@@ -59,12 +57,13 @@ export function fleetChanges(fleet: Fleet, published: Published): FleetChanges {
   const subscriptions = subscriptionRows(fleet, published, intended)
     .map((row) => tenantDifference('Subscription', row, published.subscriptions))
     .filter(differs);
+  const eventSinks = eventSinkDifferences(fleet, published);
   return {
     // In the order in which one refers to the other.
     changes: [
       ...[settings, capabilities, connectors.filter(isUpdate), versions, evidence],
       ...[quotaPolicies, instances, bindings, replicas],
-      ...[targets, subscriptions],
+      ...[targets, subscriptions, eventSinks],
     ]
       .flat()
       .map(({ change }) => change),
@@ -77,6 +76,7 @@ export function fleetChanges(fleet: Fleet, published: Published): FleetChanges {
       ...routingRows(routing),
       targets: targets.map(({ row }) => row),
       subscriptions: subscriptions.map(({ row }) => row),
+      eventSinks: eventSinks.map(({ row }) => row),
       ingresses: subscriptions.flatMap(({ row }) => ingressRow(row, published)),
       connectorEvents: versions.flatMap(({ row }) => connectorEvents(row, fleet, published)),
       subscriptionEvents: subscriptions.map(({ row }) => subscriptionEvent(row, intended)),
@@ -184,7 +184,7 @@ function connectorEvents(
   const about = things(fleet.connectors).find(({ id }) => id === connector);
   const before = published.versions.get(versionKey(row));
   if (about === undefined || before?.status === status) return [];
-  const tenant = about.tenant ?? PLATFORM;
+  const tenant = about.tenant ?? PLATFORM_TENANT;
   const common = { connectorId: connector, version, tenantId: tenant };
   if (status === 'active') {
     const payload: EventPayloads['ConnectorActivated'] = { ...common, provider: about.provider };

@@ -16,6 +16,7 @@ import {
   versionKeys,
 } from '../../db/catalog-keys';
 import type { Database, Run } from '../../db/database';
+import { eventSinkKeys, readEventSinks } from '../../db/event-sinks';
 import { readEvidence } from '../../db/evidence';
 import {
   readBindings,
@@ -29,6 +30,7 @@ import {
   writtenCapability,
   writtenConnector,
   writtenEvidence,
+  writtenEventSink,
   writtenInstance,
   writtenQuotaPolicy,
   writtenReplica,
@@ -49,8 +51,8 @@ const CHUNK = 500;
  * is empty becomes the same by it. References to secrets stay references; what hosts and Waybill itself
  * say (leases, loads, deliveries) is not the catalog's.
  * @param control a pool of the role waybill_control
- * @param tenant only what belongs to it: its own connectors, instances, bindings, replicas, targets
- * and subscriptions; null: everything
+ * @param tenant only what belongs to it: its own connectors, instances, bindings, replicas, targets,
+ * subscriptions and event sinks; null: everything
  * @param schemes those that a `webhookScheme` is written by name for
  * @returns the text of a fleet file
  */
@@ -138,9 +140,13 @@ async function deliveryDocuments(run: Run, tenant: string | null): Promise<Writt
   const subscriptions = await inChunks(await tenantKeys(run, 'subscriptions', tenant), (keys) =>
     readSubscriptions(run, keys, []),
   );
+  const eventSinks = await inChunks(await eventSinkKeys(run, tenant), (keys) =>
+    readEventSinks(run, keys),
+  );
   return [
     ...sorted(targets, keyOf).map(writtenTarget),
     ...sorted(subscriptions, keyOf).map(writtenSubscription),
+    ...sorted(eventSinks, keyOf).map(writtenEventSink),
   ];
 }
 

@@ -8,6 +8,7 @@ import type { FleetMistake } from '../../schemas/fleet/mistakes';
 import type { Published } from './catalog-view';
 import { bindingKey, things } from './catalog-view';
 import { intendedCatalog } from './intended';
+import { addressMistakes } from './references/addresses';
 import { bindingMistakes } from './references/bindings';
 import { capabilityMistakes } from './references/capabilities';
 import type { Checked } from './references/checked';
@@ -36,6 +37,9 @@ export function referenceMistakes(fleet: Fleet, published: Published): FleetMist
     ...bindingMistakes(fleet.bindings, checked),
     ...fleet.replicas.flatMap((placed) => replicaMistakes(placed, checked)),
     ...fleet.targets.flatMap((placed) => targetMistakes(placed, checked)),
+    ...fleet.eventSinks.flatMap(({ place, thing }) =>
+      addressMistakes({ place }, ['url'], thing.url, checked),
+    ),
     ...subscriptionMistakes(fleet.subscriptions, checked),
   ];
 }

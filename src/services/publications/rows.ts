@@ -36,6 +36,11 @@ export function settingsRow(thing: SettingsDocument, before: SettingsRow): Setti
     replicaHysteresis: thing.replicaHysteresis ?? before.replicaHysteresis,
     actionRetentionDays: thing.actionRetentionDays ?? before.actionRetentionDays,
     tombstoneRetentionDays: thing.tombstoneRetentionDays ?? before.tombstoneRetentionDays,
+    eventRetentionDays: thing.eventRetentionDays ?? before.eventRetentionDays,
+    eventHoldDays: thing.eventHoldDays ?? before.eventHoldDays,
+    targetAddresses: thing.targetAddresses ?? before.targetAddresses,
+    workflowTargets: thing.workflowTargets ?? before.workflowTargets,
+    retention: thing.retention ?? before.retention,
     requiredEvidence: thing.requiredEvidence ?? before.requiredEvidence,
     trustedSigners:
       thing.trustedSigners === undefined ? before.trustedSigners : thing.trustedSigners,
@@ -150,8 +155,17 @@ export function replicaRow(
   };
 }
 
-export function targetRow({ tenant, id, http, action }: TargetDocument): TargetRow {
-  return { tenant, id, http: asJson(http), action: asJson(action) };
+export function targetRow(thing: TargetDocument): TargetRow {
+  const { tenant, id, http, action, workflow, event } = thing;
+  const { drainPerSecond, maxInFlight, breaker } = thing;
+  return {
+    ...{ tenant, id, http: asJson(http), action: asJson(action) },
+    ...{ workflow: asJson(workflow), event: asJson(event) },
+    flow: {
+      ...{ drainPerSecond, maxInFlight },
+      ...{ breakerFailures: breaker.failures, breakerOpenMs: breaker.open },
+    },
+  };
 }
 
 /** What JSON keeps of a value: a field that is undefined is not there. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { ReceiptPayload } from '../../domain/receipts';
+import { ACTION_RECEIPTS, type ReceiptPayload } from '../../domain/receipts';
+import { SETTLEMENTS } from '../../domain/routes';
 
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const Count = z.int().nonnegative();
@@ -19,11 +20,12 @@ const envelope = {
   iss: z.literal('waybill'),
   v: z.literal(1),
   tenant: z.string(),
-  subject: z.templateLiteral(['delivery/', z.string().min(1)]),
   seq: z.int().positive(),
   prev: Sha256.nullable(),
   at: z.iso.datetime({ offset: true }),
 };
+
+const delivery = { ...envelope, subject: z.templateLiteral(['delivery/', z.string().min(1)]) };
 
 const AcknowledgedData = z.strictObject({
   ...common,
@@ -49,9 +51,30 @@ const ReplayedData = z.strictObject({
   series: Count,
 });
 
+const ActionData = z.strictObject({
+  actionId: z.string(),
+  capabilityId: z.string(),
+  requestSha256: Sha256,
+  attempt: Count.nullable(),
+  fence: Count.nullable(),
+  replicaId: z.string().nullable(),
+  settlement: z.enum(SETTLEMENTS).nullable(),
+  finding: z.enum(['not_started', 'repeatable', 'needs_operator']).nullable(),
+  errorCode: z.string().nullable(),
+  resultSha256: Sha256.nullable(),
+  by: z.string().nullable(),
+  reason: z.string().nullable(),
+});
+
 /** The payload of a receipt, strict: a version that knows more fields has another `v`. */
 export const ReceiptPayloadSchema: z.ZodType<ReceiptPayload> = z.discriminatedUnion('kind', [
-  z.strictObject({ ...envelope, kind: z.literal('acknowledged'), data: AcknowledgedData }),
-  z.strictObject({ ...envelope, kind: z.literal('failed'), data: FailedData }),
-  z.strictObject({ ...envelope, kind: z.literal('replayed'), data: ReplayedData }),
+  z.strictObject({ ...delivery, kind: z.literal('acknowledged'), data: AcknowledgedData }),
+  z.strictObject({ ...delivery, kind: z.literal('failed'), data: FailedData }),
+  z.strictObject({ ...delivery, kind: z.literal('replayed'), data: ReplayedData }),
+  z.strictObject({
+    ...envelope,
+    subject: z.templateLiteral(['action/', z.string().min(1)]),
+    kind: z.enum(ACTION_RECEIPTS),
+    data: ActionData,
+  }),
 ]);

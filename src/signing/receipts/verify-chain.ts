@@ -1,22 +1,17 @@
 /**
  * Checks a chain of receipts offline, with the public keys alone (docs/architecture, "Receipts"). A
- * chain that was cut at its end is still a chain: to show that will need a checkpoint over closed
- * chains.
+ * chain that was cut at its end is still a chain: that it ends too early shows by an export alone
+ * (docs/architecture, "Checkpoints").
  */
-import { compactVerify, createLocalJWKSet, decodeProtectedHeader, errors } from 'jose';
-import type { JSONWebKeySet } from 'jose';
+import { createLocalJWKSet, type JSONWebKeySet } from 'jose';
 import type { ReceiptPayload } from '../../domain/receipts';
-import { signatureAlgorithm } from '../keys';
-import { decodeSignature } from '../webhooks/encodings';
 import { ReceiptPayloadSchema } from './payload-schema';
+import { readSigned, type KeyLookup, type SignedForm, type SignedProblemCode } from './read-signed';
 import { receiptDigest, receiptType } from './sign';
 
 export type ReceiptProblemCode =
+  | SignedProblemCode
   | 'empty_chain'
-  | 'malformed_receipt'
-  | 'unknown_key'
-  | 'bad_signature'
-  | 'malformed_payload'
   | 'sequence_gap'
   | 'previous_mismatch'
   | 'other_tenant'
@@ -34,9 +29,14 @@ export interface ChainVerdict {
   readonly problems: readonly ReceiptProblem[];
 }
 
-type Reading =
-  | { readonly ok: true; readonly payload: ReceiptPayload }
-  | { readonly ok: false; readonly code: ReceiptProblemCode; readonly detail: string };
+/** Whose chain it must be; null: all of its receipts must be of one, whichever that is. */
+export type ChainOwner = Pick<ReceiptPayload, 'tenant'> & { readonly subject: string };
+
+const RECEIPT: SignedForm<ReceiptPayload> = {
+  type: receiptType,
+  schema: ReceiptPayloadSchema,
+  name: 'a receipt',
+};
 
 /**
  * Every receipt has a known key, a good signature and a payload of the known form; the sequence runs
@@ -50,15 +50,24 @@ export async function verifyReceiptChain(
   receipts: readonly string[],
   jwks: JSONWebKeySet,
 ): Promise<ChainVerdict> {
+  const problems = await chainProblems(receipts, createLocalJWKSet(jwks), null);
+  return { ok: problems.length === 0, problems };
+}
+
+/** What is wrong with a chain; see `verifyReceiptChain`. */
+export async function chainProblems(
+  receipts: readonly string[],
+  keys: KeyLookup,
+  owner: ChainOwner | null,
+): Promise<ReceiptProblem[]> {
   const problems: ReceiptProblem[] = [];
   if (receipts.length === 0) {
     problems.push({ index: 0, code: 'empty_chain', detail: 'there is no receipt' });
   }
-  const keys = createLocalJWKSet(jwks);
-  let first: ReceiptPayload | undefined;
+  let first = owner;
   let expectedSeq = 1;
   for (const [index, jws] of receipts.entries()) {
-    const reading = await readReceipt(jws, keys);
+    const reading = await readSigned(jws, keys, RECEIPT);
     if (!reading.ok) {
       problems.push({ index, code: reading.code, detail: reading.detail });
       expectedSeq += 1;
@@ -74,67 +83,11 @@ export async function verifyReceiptChain(
     problems.push(...linkProblems(reading.payload, link).map((problem) => ({ index, ...problem })));
     expectedSeq = reading.payload.seq + 1;
   }
-  return { ok: problems.length === 0, problems };
-}
-
-async function readReceipt(
-  jws: string,
-  keys: ReturnType<typeof createLocalJWKSet>,
-): Promise<Reading> {
-  const header = readHeader(jws);
-  if (header?.typ !== receiptType || header.alg !== signatureAlgorithm) {
-    return { ok: false, code: 'malformed_receipt', detail: 'not a receipt in compact JWS form' };
-  }
-  if (typeof header.kid !== 'string') {
-    return { ok: false, code: 'unknown_key', detail: 'the receipt names no key' };
-  }
-  try {
-    const verified = await compactVerify(jws, keys, { algorithms: [signatureAlgorithm] });
-    return readPayload(verified.payload);
-  } catch (error) {
-    return { ok: false, ...verificationProblem(error, header.kid) };
-  }
-}
-
-function verificationProblem(error: unknown, kid: string): Omit<ReceiptProblem, 'index'> {
-  if (error instanceof errors.JWSSignatureVerificationFailed) {
-    return { code: 'bad_signature', detail: 'the signature is not of this receipt' };
-  }
-  if (error instanceof errors.JWKSNoMatchingKey) {
-    return { code: 'unknown_key', detail: `no public key has the id ${kid}` };
-  }
-  if (error instanceof errors.JWKSMultipleMatchingKeys) {
-    return { code: 'unknown_key', detail: `several public keys have the id ${kid}` };
-  }
-  return { code: 'malformed_receipt', detail: 'the receipt or its key cannot be read' };
-}
-
-/** Null unless the text is three segments, each in its only spelling, with a readable header. */
-function readHeader(jws: string) {
-  const segments = jws.split('.', 4);
-  const isCanonical = segments.every((segment) => decodeSignature('base64url', segment) !== null);
-  if (segments.length !== 3 || !isCanonical) return null;
-  try {
-    return decodeProtectedHeader(jws);
-  } catch {
-    return null;
-  }
-}
-
-function readPayload(bytes: Uint8Array): Reading {
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    const parsed = ReceiptPayloadSchema.safeParse(JSON.parse(text));
-    if (parsed.success) return { ok: true, payload: parsed.data };
-    const fields = parsed.error.issues.map((issue) => issue.path.join('.') || issue.message);
-    return { ok: false, code: 'malformed_payload', detail: `wrong: ${fields.join(', ')}` };
-  } catch {
-    return { ok: false, code: 'malformed_payload', detail: 'the payload is not JSON' };
-  }
+  return problems;
 }
 
 interface Link {
-  readonly first: ReceiptPayload;
+  readonly first: ChainOwner;
   readonly expectedSeq: number;
   readonly prev: string | null;
 }

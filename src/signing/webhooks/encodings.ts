@@ -1,4 +1,5 @@
-import type { KeyEncoding, SignatureEncoding } from '../../schemas/webhook-schemes';
+import { createHash } from 'node:crypto';
+import type { KeyEncoding, SignatureEncoding } from '../../schemas/webhook-schemes/fields';
 
 /**
  * Decodes signature text, strictly: hex is lower case and even, Base64 is canonical (encoding the
@@ -22,5 +23,9 @@ export function decodeKey(encoding: KeyEncoding, secret: string): Uint8Array | n
       return decodeSignature('base64', secret);
     case 'whsec':
       return decodeSignature('base64', secret.replace(/^whsec_/, ''));
+    case 'whpk':
+      return decodeSignature('base64', secret.replace(/^whpk_/, ''));
+    case 'sha1-of-utf8':
+      return secret === '' ? null : createHash('sha1').update(secret, 'utf8').digest();
   }
 }

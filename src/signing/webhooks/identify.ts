@@ -3,22 +3,36 @@
  * event type, and the headers that are kept with it.
  */
 import { createHash } from 'node:crypto';
-import type { DeliveryIdField, EventTypeField } from '../../schemas/webhook-schemes';
-import type { CompiledScheme } from './compile';
-import { readHeader, type HeaderPair } from './headers';
-import { payloadJson, textAt } from './payload';
+import type { WebhookScheme } from '../../schemas/webhook-schemes';
+import type {
+  DeliveryIdField,
+  DeliveryIdPlace,
+  EventTypeField,
+  EventTypePlace,
+} from '../../schemas/webhook-schemes/identity';
+import { isMessageScheme, type CompiledScheme } from './compile';
+import type { HeaderPair } from './headers';
+import { claimsOf } from './jwt';
+import { textAt, valueAt } from './payload';
 import type { WebhookRequest } from './request';
+import { viewOf, type RequestView } from './view';
 
 export interface DeliveryIdentity {
   /** At most 256 characters, without control characters. */
   readonly externalId: string;
   /** `content` where the vendor gave no id. */
-  readonly externalIdFrom: 'header' | 'body' | 'content';
+  readonly externalIdFrom: DeliveryIdPlace['location'];
+  /** The one event type, `mixed` for a batch of several, or null. */
   readonly eventType: string | null;
+  /** Every event type that the request holds, without repeats. */
+  readonly eventTypes: readonly string[];
   readonly keptHeaders: readonly HeaderPair[];
 }
 
 const maxTextLength = 256;
+
+/** The event type of a batch whose items have several. */
+const MIXED = 'mixed';
 
 /**
  * Reads the identity of a request that was verified before. Never throws: what is absent, empty or
@@ -31,33 +45,115 @@ export function identify(
   request: WebhookRequest,
   bodySha256: string,
 ): DeliveryIdentity {
-  const json = lazily(() => payloadJson(request.body));
-  const idField = scheme.delivery_id ?? defaultIdField(scheme.id_header);
-  const id = idField.location === 'content' ? null : textFrom(idField, request, json);
-  const type = scheme.event_type ? textFrom(scheme.event_type, request, json) : null;
+  const view = viewOf(request);
+  const id = firstId(scheme, view);
+  const types = scheme.event_type ? typesOf(scheme.event_type, view) : [];
   return {
-    externalId: id === null ? `sha256:${bodySha256}` : boundedId(id),
-    externalIdFrom: id === null ? 'content' : idField.location,
-    eventType: type !== null && isBounded(type) ? type : null,
+    externalId: id === null ? `sha256:${bodySha256}` : boundedId(id.text),
+    externalIdFrom: id === null ? 'content' : id.from,
+    eventType: types.length > 1 ? MIXED : (types[0] ?? null),
+    eventTypes: types,
     keptHeaders: keptHeaders(scheme.kept_headers ?? [], request.headers),
   };
 }
 
-function defaultIdField(idHeader: string | undefined): DeliveryIdField {
-  return idHeader === undefined ? { location: 'content' } : { location: 'header', name: idHeader };
+function firstId(
+  scheme: WebhookScheme,
+  view: RequestView,
+): { readonly text: string; readonly from: DeliveryIdPlace['location'] } | null {
+  const field = scheme.delivery_id ?? defaultIdField(scheme);
+  for (const place of field.location === 'first' ? field.of : [field]) {
+    const text = idText(place, scheme, view);
+    if (text !== null && text !== '') return { text, from: place.location };
+  }
+  return null;
 }
 
-function textFrom(
-  field: EventTypeField,
-  request: WebhookRequest,
-  json: () => unknown,
-): string | null {
-  if (field.location === 'header') {
-    const read = readHeader(request.headers, field.name.toLowerCase());
-    return read.found === 'one' && read.text !== '' ? read.text : null;
+function defaultIdField(scheme: WebhookScheme): DeliveryIdField {
+  const header = isMessageScheme(scheme) ? scheme.id_header : undefined;
+  return header === undefined ? { location: 'content' } : { location: 'header', name: header };
+}
+
+function idText(place: DeliveryIdPlace, scheme: WebhookScheme, view: RequestView): string | null {
+  switch (place.location) {
+    case 'header':
+      return headerText(place.name, view);
+    case 'body':
+      return joined([place.name].flat(), (path) => view.text(path));
+    case 'items':
+      return batchId(place, view);
+    case 'claim':
+      return claimText(place.name, scheme, view);
+    case 'content':
+      return null;
   }
-  const texts = [field.name].flat().map((path) => textAt(json(), path));
-  return texts.find((text) => text !== null && text !== '') ?? null;
+}
+
+/** One value as it is; several as a list in JSON, so that unlike lists stay apart. */
+function joined(paths: readonly string[], read: (path: string) => string | null): string | null {
+  const texts = paths.map(read);
+  if (texts.every((text) => text === null || text === '')) return null;
+  return texts.length === 1 ? (texts[0] ?? null) : JSON.stringify(texts);
+}
+
+/** A batch is one delivery, whose id is the digest of its items' ids in any order. */
+function batchId(
+  { list, name }: DeliveryIdPlace & { location: 'items' },
+  view: RequestView,
+): string | null {
+  const ids: string[] = [];
+  for (const item of itemsOf(list, view)) {
+    const id = joined([name].flat(), (path) => textAt(item, path));
+    if (id === null) return null;
+    ids.push(id);
+  }
+  if (ids.length === 0) return null;
+  const text = JSON.stringify([...new Set(ids)].sort());
+  return `items:${createHash('sha256').update(text).digest('hex')}`;
+}
+
+function itemsOf(list: string | undefined, view: RequestView): readonly unknown[] {
+  const found = list === undefined ? view.json : valueAt(view.json, list);
+  return Array.isArray(found) ? (found as readonly unknown[]) : [];
+}
+
+/** The signature is where the token is, and has been judged before. */
+function claimText(name: string, { signature }: WebhookScheme, view: RequestView): string | null {
+  if (signature.location !== 'header') return null;
+  const token = headerText(signature.name, view) ?? '';
+  const claims = claimsOf(
+    signature.format === 'prefix' ? token.slice(signature.prefix.length) : token,
+  );
+  const value = Object.hasOwn(claims, name) ? claims[name] : undefined;
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
+}
+
+function typesOf(field: EventTypeField, view: RequestView): readonly string[] {
+  for (const place of field.location === 'first' ? field.of : [field]) {
+    const found = placeTypes(place, view).filter((text) => text !== '' && isBounded(text));
+    if (found.length > 0) return [...new Set(found)];
+  }
+  return [];
+}
+
+function placeTypes(place: EventTypePlace, view: RequestView): readonly string[] {
+  switch (place.location) {
+    case 'header':
+      return present([headerText(place.name, view)]);
+    case 'body':
+      return present([place.name].flat().map((path) => view.text(path))).slice(0, 1);
+    case 'items':
+      return present(itemsOf(place.list, view).map((item) => textAt(item, place.name)));
+  }
+}
+
+function present(texts: readonly (string | null)[]): readonly string[] {
+  return texts.filter((text) => text !== null && text !== '').map(String);
+}
+
+function headerText(name: string, view: RequestView): string | null {
+  const read = view.header(name);
+  return read.found === 'one' && read.text !== '' ? read.text : null;
 }
 
 /**
@@ -78,9 +174,4 @@ function keptHeaders(names: readonly string[], headers: readonly HeaderPair[]): 
   return headers
     .map(([name, value]): HeaderPair => [name.toLowerCase(), value])
     .filter(([name]) => kept.has(name));
-}
-
-function lazily<T>(make: () => T): () => T {
-  let made: { value: T } | undefined;
-  return () => (made ??= { value: make() }).value;
 }

@@ -8,3 +8,6 @@ export type MessageTest = (message: readonly Uint8Array[]) => SignatureTest;
 
 /** Reads the text of a configured secret; null where it is empty or no key of the scheme. */
 export type SecretReader = (secret: string) => MessageTest | null;
+
+/** The other direction, for what must be answered: the bytes of our own signature. */
+export type MessageSigner = (secret: string, message: readonly Uint8Array[]) => Uint8Array | null;

@@ -15,19 +15,39 @@ export function payloadText(body: Uint8Array): string | null {
   }
 }
 
-/**
- * The body as JSON, undefined where it is none (also where it nests too deeply to be read). Numbers
- * stay text, as `JSON.parse` would round ids above 2^53. Of a repeated key the last value counts, as
- * with `JSON.parse`.
- */
-export function payloadJson(body: Uint8Array): unknown {
+export interface JsonBody {
+  /** Undefined where the body is no JSON, also where it nests too deeply to be read. */
+  readonly value: unknown;
+  /** Whether an object names a key twice. The last value counts, as with `JSON.parse`. */
+  readonly repeatsKeys: boolean;
+}
+
+/** The body as JSON. Numbers stay text, as `JSON.parse` would round ids above 2^53. */
+export function readJson(body: Uint8Array): JsonBody {
   const text = payloadText(body);
-  if (text === null) return undefined;
+  // What cannot be JSON is not parsed: forms and empty bodies are common, exceptions are slow.
+  if (text === null || !/^[\s]*[[{"\d\-tfn]/.test(text))
+    return { value: undefined, repeatsKeys: false };
+  let repeatsKeys = false;
+  const onDuplicateKey = ({ newValue }: { newValue: unknown }): unknown => {
+    repeatsKeys = true;
+    return newValue;
+  };
   try {
-    return parse(text, null, { onDuplicateKey: ({ newValue }) => newValue });
+    return { value: parse(text, null, { onDuplicateKey }), repeatsKeys };
   } catch {
-    return undefined;
+    return { value: undefined, repeatsKeys: false };
   }
+}
+
+/** What is at a path such as `data.items.0.id`, or undefined. Names of prototypes find nothing. */
+export function valueAt(json: unknown, path: string): unknown {
+  let value = json;
+  for (const key of path.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
+    value = (value as Readonly<Record<string, unknown>>)[key];
+  }
+  return value;
 }
 
 /**
@@ -35,11 +55,7 @@ export function payloadJson(body: Uint8Array): unknown {
  * absent, null, an object or an array.
  */
 export function textAt(json: unknown, path: string): string | null {
-  let value = json;
-  for (const key of path.split('.')) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return null;
-    value = (value as Readonly<Record<string, unknown>>)[key];
-  }
+  const value = valueAt(json, path);
   if (isLosslessNumber(value)) return value.value;
   if (typeof value === 'boolean') return String(value);
   return typeof value === 'string' ? value : null;

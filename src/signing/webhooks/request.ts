@@ -8,6 +8,8 @@ export interface WebhookRequest {
   readonly headers: readonly HeaderPair[];
   /** The raw body; signatures are judged over these bytes, never over text. */
   readonly body: Uint8Array;
+  /** Non-secret settings of the connection, which `{config:key}` stands for. */
+  readonly settings?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** Path and query of the URL, exactly as written: nothing is decoded or normalised. */

@@ -13,9 +13,14 @@ export interface WebhookSecret {
   readonly notAfterMs?: number | undefined;
 }
 
+export interface SecretTest {
+  readonly secret: WebhookSecret;
+  readonly test: MessageTest;
+}
+
 export interface SecretTests {
   readonly ok: true;
-  readonly tests: readonly { readonly secretId: string; readonly test: MessageTest }[];
+  readonly tests: readonly SecretTest[];
 }
 
 /**
@@ -29,24 +34,52 @@ export function activeSecrets(
 ): SecretTests | Unverified {
   const active = secrets.filter((secret) => isActive(secret, receivedAtMs));
   if (active.length === 0) return refuse('no_active_secret', 'no secret was active at receipt');
-  const tests = active.flatMap(({ id, value }) => {
-    const test = readSecret(value);
-    return test === null ? [] : [{ secretId: id, test }];
+  const tests = active.flatMap((secret) => {
+    const test = readSecret(secret.value);
+    return test === null ? [] : [{ secret, test }];
   });
   if (tests.length > 0) return { ok: true, tests };
   return refuse('unusable_secret', 'no active secret is a key of this scheme');
 }
 
-function isActive({ notBeforeMs = -Infinity, notAfterMs = Infinity }: WebhookSecret, atMs: number) {
+/** Whether a secret counts at an instant. */
+export function isActive(
+  { notBeforeMs = -Infinity, notAfterMs = Infinity }: WebhookSecret,
+  atMs: number,
+): boolean {
   return notBeforeMs <= atMs && atMs < notAfterMs;
 }
 
 /**
  * What is wrong with a secret for this scheme, or null. For the moment of configuration: an empty
- * secret, or one that is not of the scheme's key encoding, is refused there. Never quotes the secret.
+ * secret, or one that is no key of the scheme, is refused there. Never quotes the secret.
  */
 export function secretProblem(compiled: CompiledScheme, secret: string): string | null {
   if (compiled.readSecret(secret) !== null) return null;
   if (secret === '') return 'the secret is empty';
-  return `the secret is not a non-empty key in the encoding ${compiled.scheme.key_encoding}`;
+  return `the secret is not a non-empty key of the scheme: ${wanted(compiled)}`;
+}
+
+function wanted({ scheme }: CompiledScheme): string {
+  switch (scheme.kind) {
+    case 'basic-auth':
+      return 'user and password with a colon between them';
+    case 'hmac':
+    case 'digest':
+    case 'shared-token':
+    case 'ed25519-seed-from-secret':
+      return `the encoding is ${encodingOf(scheme)}`;
+    case 'ed25519':
+    case 'ecdsa-p256':
+    case 'rsa-pkcs1':
+      return `a public key of ${scheme.kind} as PEM, JWK, or text in ${encodingOf(scheme, 'hex or base64')}`;
+    case 'jwt':
+      return `a key of ${scheme.algorithms.join(', ')}`;
+  }
+}
+
+function encodingOf(scheme: object, otherwise = 'utf8'): string {
+  return 'key_encoding' in scheme && typeof scheme.key_encoding === 'string'
+    ? scheme.key_encoding
+    : otherwise;
 }

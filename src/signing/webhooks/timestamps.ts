@@ -1,4 +1,4 @@
-import type { TimestampUnit } from '../../schemas/webhook-schemes';
+import type { TimestampUnit } from '../../schemas/webhook-schemes/fields';
 
 // The range of a JavaScript date. Larger numbers are no instants.
 const maxInstantMs = 8.64e15;

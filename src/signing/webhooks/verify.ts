@@ -1,107 +1,42 @@
 /**
  * Verifies a webhook request over its bytes (docs/architecture, "Order of receiving"): signature
- * first, then the timestamp's form. Freshness is not decided here: the caller's clock decides that
- * as of receipt, from the signed instant and the tolerance that a positive answer holds.
+ * first, then what the signed parts say of the body and of time. Freshness is not decided here: the
+ * caller's clock decides that as of receipt, from the signed instant and the limits that a positive
+ * answer holds.
  */
-import type { Unverified, Verification } from '../../domain/verification';
-import type { TimestampField, WebhookScheme } from '../../schemas/webhook-schemes';
-import type { CompiledScheme } from './compile';
-import { readHeader, type HeaderRead } from './headers';
-import { messageBytes } from './message';
-import { refuse } from './refusals';
+import type { Verification } from '../../domain/verification';
+import { isMessageScheme, type CompiledScheme } from './compile';
+import { matchingSecret } from './matching';
 import type { WebhookRequest } from './request';
-import { activeSecrets, type WebhookSecret } from './secrets';
-import { readSignatures, type SignatureList } from './signature-field';
-import { readTimestamp } from './timestamps';
+import type { WebhookSecret } from './secrets';
+import { listedSignatures, type Judging, type Trying } from './trying';
+import { verifyJwt } from './verify-jwt';
+import { verifyMessage } from './verify-message';
+import { viewOf } from './view';
 
 /**
- * Any active secret and any listed signature may match. Answers a refusal for every fault of the
- * request and never throws. Work is bounded: for each secret one hash of the message and at most
- * `maxSignatures` comparisons.
- *
- * @param receivedAtMs receipt of the request, ms since the epoch: judges the secrets' windows
+ * Any active secret and any listed signature may match; of a vendor that signs every item of a batch,
+ * every item. Answers a refusal for every fault of the request and never throws. Work is bounded: for
+ * each secret one hash of the message and at most `maxSignatures` comparisons, or for a public key at
+ * most `maxPublicKeySignatures` verifications.
  */
-export function verify(
+export async function verify(
   compiled: CompiledScheme,
   request: WebhookRequest,
   secrets: readonly WebhookSecret[],
-  receivedAtMs: number,
-): Verification {
-  const listed = signaturesOf(compiled.scheme, request);
+  judging: Judging,
+): Promise<Verification> {
+  const { scheme, message } = compiled;
+  const trying = { compiled, view: viewOf(request), secrets, judging };
+  if (scheme.kind === 'jwt') return await verifyJwt(trying, scheme);
+  if (message === null || !isMessageScheme(scheme)) return verifyToken(trying);
+  return verifyMessage(trying, scheme, message);
+}
+
+/** Of the kinds whose signature is the secret itself. */
+function verifyToken(trying: Trying): Verification {
+  const listed = listedSignatures(trying);
   if (!listed.ok) return listed;
-  const timestamp = timestampOf(compiled.scheme, request, listed);
-  if (!timestamp.ok) return timestamp;
-  const message = messageBytes(compiled, request, timestamp.text);
-  if (!message.ok) return message;
-  const active = activeSecrets(compiled, secrets, receivedAtMs);
-  if (!active.ok) return active;
-
-  const match = active.tests.find(({ test }) => listed.signatures.some(test(message.parts)));
-  if (!match) return refuse('signature_mismatch', 'no listed signature matches an active secret');
-  return verified(compiled.scheme, match.secretId, timestamp.text);
-}
-
-function signaturesOf(
-  { signature }: WebhookScheme,
-  request: WebhookRequest,
-): SignatureList | Unverified {
-  const read = readHeader(request.headers, signature.name.toLowerCase());
-  switch (read.found) {
-    case 'none':
-      return refuse('missing_signature', `header ${signature.name} is missing`);
-    case 'several':
-      return refuse('repeated_signature', `header ${signature.name} has several values`);
-    case 'one':
-      return readSignatures(signature, read.text);
-  }
-}
-
-interface TimestampText {
-  readonly ok: true;
-  /** Exactly as received; empty where the scheme has none. */
-  readonly text: string;
-}
-
-function timestampOf(
-  { timestamp }: WebhookScheme,
-  request: WebhookRequest,
-  listed: SignatureList,
-): TimestampText | Unverified {
-  if (!timestamp) return { ok: true, text: '' };
-  const read = readTimestampField(timestamp, request, listed);
-  if (read.found === 'several') {
-    return refuse('repeated_timestamp', `timestamp ${timestamp.name} has several values`);
-  }
-  if (read.found === 'none' || read.text === '') {
-    return refuse('missing_timestamp', `timestamp ${timestamp.name} is missing or empty`);
-  }
-  return { ok: true, text: read.text };
-}
-
-function readTimestampField(
-  field: TimestampField,
-  request: WebhookRequest,
-  { pairs }: SignatureList,
-): HeaderRead {
-  if (field.location === 'header') return readHeader(request.headers, field.name.toLowerCase());
-  const values = pairs.filter(([key]) => key === field.name).map(([, value]) => value);
-  const [text, ...others] = new Set(values);
-  if (text === undefined) return { found: 'none' };
-  return others.length > 0 ? { found: 'several' } : { found: 'one', text };
-}
-
-function verified(
-  { timestamp: field }: WebhookScheme,
-  secretId: string,
-  timestamp: string,
-): Verification {
-  if (!field) return { ok: true, secretId, signedAtMs: null, toleranceS: null };
-  const signedAtMs = readTimestamp(field.unit, timestamp);
-  if (signedAtMs === null) {
-    return refuse(
-      'malformed_timestamp',
-      `timestamp ${field.name} is not in the unit ${field.unit}`,
-    );
-  }
-  return { ok: true, secretId, signedAtMs, toleranceS: field.tolerance_s };
+  const match = matchingSecret(trying, [{ parts: [], signatures: listed.signatures }]);
+  return match.ok ? { ...match, signedAtMs: null, limits: null } : match;
 }

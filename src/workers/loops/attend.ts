@@ -4,7 +4,7 @@
  */
 import type { Logger } from 'pino';
 import type { Database } from '../../db/database';
-import { claimUnattended } from '../../db/deliveries';
+import { claimUnattended, releaseGated } from '../../db/deliveries';
 import { deliveryId, tenantId } from '../../domain/ids';
 import type { UnattendedDelivery } from '../../schemas/delivery-rows';
 import type { DeliveryWorkflows } from '../../temporal/delivery-starter';
@@ -20,8 +20,12 @@ export interface AttendOptions {
   readonly log: Logger;
 }
 
-/** One round; true when the batch was full. */
+/** Released in one round over all gates; each at its own rate. */
+const RELEASED_AT_ONCE = 500;
+
+/** One round, after releasing what nothing holds any more; true when the batch was full. */
 export async function attendRound(options: AttendOptions): Promise<boolean> {
+  await releaseGated(options.operations, RELEASED_AT_ONCE);
   return await attendClaimed({
     claim: (limit) => claimUnattended(options.operations, limit, CLAIM_MS),
     attend: (row) => attend(options, row),
@@ -37,8 +41,5 @@ function attend(options: AttendOptions, row: UnattendedDelivery): Promise<void> 
     eventType: row.event_type,
     subscriptionId: row.subscription_id,
   };
-  // Replayed: a workflow that waits for the replay must be told of it.
-  return row.state === 'Replayed'
-    ? options.workflows.nudge(ref, about)
-    : options.workflows.ensure(ref, about);
+  return row.wake ? options.workflows.nudge(ref, about) : options.workflows.ensure(ref, about);
 }

@@ -14,6 +14,7 @@ const ACTION: Action = {
     retryBudget: 5,
   },
   ...{ affinityKey: null, attemptCount: 1, result: null, route: null, attempts: [] },
+  receipts: [],
   ...{ workflowId: 'action/acme/a1', workflowUrl: null },
 };
 

@@ -8,6 +8,9 @@ import { Rig } from '../../registry/fixture';
 import { postgresFixture } from '../../registry/postgres-fixture';
 import { imbalance } from '../../support/recount';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database';
+import { testSigner } from '../../support/test-signer';
+
+const EVE = { cancelledBy: 'eve', reason: 'mine now' };
 
 let db: TestDatabase;
 let rig: Rig;
@@ -50,7 +53,7 @@ test('an action looked up by its id alone: to another tenant it is as unknown as
       await actions.moveAction({ ...ref, ...move, result: null }),
       await operator.beginRepin(ref, null),
       await operator.concludeRepin(at, { by: 'eve', reason: 'mine now' }, {}),
-      await requestCancel(db.as('waybill_data'), ref, { cancelledBy: 'eve', reason: 'mine now' }),
+      await requestCancel(db.as('waybill_data'), ref, EVE, testSigner(ref, {})),
     ];
   };
   expect(await calls('mine')).toEqual(await calls('never-was'));

@@ -202,12 +202,12 @@ describe('a mistake names line, document, field and remedy', () => {
     [
       'a target that goes nowhere',
       target('http: null'),
-      /^4 Target acme\/ci http: is missing; a target is either http or action$/,
+      /^4 Target acme\/ci http: is missing; a target is one of http, action, event$/,
     ],
     [
       'a target that goes to both',
       target('action: { capability: tickets.create }'),
-      /^5 Target acme\/ci action: a target is either http or action, not both$/,
+      /^5 Target acme\/ci action: a target is one of http, action, event, not several$/,
     ],
     [
       'a pointer without a slash',

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { parseYamlDocuments } from '../../../src/schemas/fleet/yaml-documents';
 import { fleetText } from '../../../src/schemas/fleet/yaml-texts';
-import { arbitraryJsonGroup } from '../../support/arbitrary-fleets';
+import { arbitraryJsonGroup } from '../../support/arbitrary-values';
 
 test('a text says exactly what its documents hold', () => {
   fc.assert(

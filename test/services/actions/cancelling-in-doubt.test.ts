@@ -10,6 +10,7 @@ import { environmentOf, removeHomes, waybill } from '../../cli/waybill';
 import { ACTIONS_READ, ACTIONS_RUN, Harness } from '../../http/harness';
 import { Rig } from '../../registry/fixture';
 import { postgresFixture } from '../../registry/postgres-fixture';
+import { testSigner } from '../../support/test-signer';
 
 let h: Harness;
 let rig: Rig;
@@ -39,7 +40,7 @@ test('the wish is on record, and the answer says that a person decides', async (
   const ref = { tenantId: tenantId('acme'), actionId: await doubtful('asked') };
   for (const cancelledBy of ['ada', 'grace']) {
     const decided = await decideCancel(
-      { data: h.db.as('waybill_data') },
+      { data: h.db.as('waybill_data'), sign: testSigner },
       { ...ref, cancelledBy, reason: 'ordered twice' },
     );
     expect(decided).toEqual({ kind: 'needs_operator', state: 'needs_operator' });

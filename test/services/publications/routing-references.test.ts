@@ -287,10 +287,10 @@ describe('a target', () => {
     const action = 'action: { capability: tickets.create }';
     await apply(fleetOf(capability(), target(), target('id: open', 'http: null', action)));
     expect(await refusal(target('http: null', action))).toEqual([
-      'Target acme/ci action: this target is http for good; use another id',
+      'Target acme/ci action: this target is of the kind http for good; use another id',
     ]);
     expect(await refusal(target('id: open'))).toEqual([
-      'Target acme/open http: this target is an action for good; use another id',
+      'Target acme/open http: this target is of the kind action for good; use another id',
     ]);
     const changed = 'action: { capability: tickets.create, affinity: { from: /k } }';
     const { changes } = await apply(target('id: open', 'http: null', changed));

@@ -19,10 +19,11 @@ const base = {
 
 type Headers = readonly (readonly [string, string])[];
 
-function check(fields: object, headers: Headers, secret = 'secret') {
+async function check(fields: object, headers: Headers, secret = 'secret') {
   const compiled = compileScheme(WebhookScheme.parse({ ...base, ...fields }));
   const request = { method: 'post', url, headers, body };
-  const verification = verify(compiled, request, [{ id: 's', value: secret }], 0);
+  const secrets = [{ id: 's', value: secret }];
+  const verification = await verify(compiled, request, secrets, { receivedAtMs: 0 });
   return verification.ok ? 'accepted' : verification.reason;
 }
 
@@ -30,16 +31,20 @@ function hmac(text: string | Buffer, encoding: 'hex' | 'base64' | 'base64url' = 
   return createHmac('sha256', 'secret').update(text).digest(encoding);
 }
 
-it.each(['sha1', 'sha256', 'sha384', 'sha512'])('hash %s', (hash) => {
+it.each(['sha1', 'sha256', 'sha384', 'sha512'])('hash %s', async (hash) => {
   const digest = createHmac(hash, 'secret').update(body).digest('hex');
-  expect(check({ hash }, [['x-sig', digest]])).toBe('accepted');
+  expect(await check({ hash }, [['x-sig', digest]])).toBe('accepted');
 });
 
-it.each(['hex', 'base64', 'base64url'] as const)('signature encoding %s', (encoding) => {
+it.each(['hex', 'base64', 'base64url'] as const)('signature encoding %s', async (encoding) => {
   const signature = { ...base.signature, encoding };
-  expect(check({ signature }, [['x-sig', hmac(body, encoding)]])).toBe('accepted');
-  expect(check({ signature }, [['x-sig', `${hmac(body, encoding)}=`]])).toBe('malformed_signature');
-  expect(check({ signature }, [['x-sig', ` ${hmac(body, encoding)}`]])).toBe('malformed_signature');
+  expect(await check({ signature }, [['x-sig', hmac(body, encoding)]])).toBe('accepted');
+  expect(await check({ signature }, [['x-sig', `${hmac(body, encoding)}=`]])).toBe(
+    'malformed_signature',
+  );
+  expect(await check({ signature }, [['x-sig', ` ${hmac(body, encoding)}`]])).toBe(
+    'malformed_signature',
+  );
 });
 
 it.each([
@@ -48,8 +53,8 @@ it.each([
   ['base64', 'c2VjcmV0'],
   ['whsec', 'whsec_c2VjcmV0'],
   ['whsec', 'c2VjcmV0'],
-])('key encoding %s', (key_encoding, secret) => {
-  expect(check({ key_encoding }, [['x-sig', hmac(body)]], secret)).toBe('accepted');
+])('key encoding %s', async (key_encoding, secret) => {
+  expect(await check({ key_encoding }, [['x-sig', hmac(body)]], secret)).toBe('accepted');
 });
 
 it.each([
@@ -74,34 +79,34 @@ it.each([
   ['{url}{body}', `${url}{"a":1}`],
   ['{header:X-Nonce}.{body}', 'n-1.{"a":1}'],
   ['é{body}{body}', 'é{"a":1}{"a":1}'],
-])('message %s', (message, signed) => {
+])('message %s', async (message, signed) => {
   const headers: Headers = [
     ['X-Sig', hmac(signed)],
     ['x-NONCE', 'n-1'],
   ];
-  expect(check({ message }, headers)).toBe('accepted');
+  expect(await check({ message }, headers)).toBe('accepted');
 });
 
-it('takes a header of bytes above ASCII as the bytes that were sent', () => {
+it('takes a header of bytes above ASCII as the bytes that were sent', async () => {
   const sent = Buffer.from('à', 'utf8');
   const signed = Buffer.concat([sent, body]);
   const headers: Headers = [
     ['X-Sig', hmac(signed)],
     ['X-Nonce', sent.toString('latin1')],
   ];
-  expect(check({ message: '{header:X-Nonce}{body}' }, headers)).toBe('accepted');
+  expect(await check({ message: '{header:X-Nonce}{body}' }, headers)).toBe('accepted');
 });
 
-it.each(['id', 'header'])('names a missing and a repeated %s', (kind) => {
+it.each(['id', 'header'])('names a missing and a repeated %s', async (kind) => {
   const fields =
     kind === 'id'
       ? { message: '{id}{body}', id_header: 'X-Part' }
       : { message: '{header:X-Part}{body}' };
   const good: Headers = [['X-Sig', hmac(`1{"a":1}`)]];
-  expect(check(fields, [...good, ['X-Part', '1']])).toBe('accepted');
-  expect(check(fields, good)).toBe(`missing_${kind}`);
-  expect(check(fields, [...good, ['X-Part', '']])).toBe(`missing_${kind}`);
-  expect(check(fields, [...good, ['X-Part', '1'], ['X-Part', '2']])).toBe(`repeated_${kind}`);
+  expect(await check(fields, [...good, ['X-Part', '1']])).toBe('accepted');
+  expect(await check(fields, good)).toBe(`missing_${kind}`);
+  expect(await check(fields, [...good, ['X-Part', '']])).toBe(`missing_${kind}`);
+  expect(await check(fields, [...good, ['X-Part', '1'], ['X-Part', '2']])).toBe(`repeated_${kind}`);
 });
 
 it.each([
@@ -114,7 +119,7 @@ it.each([
   ['iso', '2023-11-14T22:13:20', 'malformed_timestamp'],
   ['iso', '2023-13-14T22:13:20Z', 'malformed_timestamp'],
   ['iso', '1700000000', 'malformed_timestamp'],
-])('unit %s reads %s', (unit, text, expected) => {
+])('unit %s reads %s', async (unit, text, expected) => {
   const timestamp = { location: 'header', name: 'X-At', unit, tolerance_s: null };
   const scheme = WebhookScheme.parse({ ...base, message: '{timestamp}{body}', timestamp });
   const headers: Headers = [
@@ -122,19 +127,20 @@ it.each([
     ['X-At', text],
   ];
   const request = { method: 'POST', url, headers, body };
-  const result = verify(compileScheme(scheme), request, [{ id: 's', value: 'secret' }], 0);
+  const secrets = [{ id: 's', value: 'secret' }];
+  const result = await verify(compileScheme(scheme), request, secrets, { receivedAtMs: 0 });
   expect(result.ok ? result.signedAtMs : result.reason).toBe(expected);
 });
 
-it('accepts any listed signature under any listed key, in any order, and no other key', () => {
+it('accepts any listed signature under any listed key, in any order, and no other key', async () => {
   const signature = { ...base.signature, format: 'pairs', sep: ',', eq: '=', sig_keys: ['a', 'b'] };
   const [good, bad] = [hmac(body), hmac('other')];
   const list = (text: string) => check({ signature }, [['X-Sig', text]]);
-  expect(list(`a=${bad},b=${good}`)).toBe('accepted');
-  expect(list(`b=${good}, a=not-hex, junk,`)).toBe('accepted');
-  expect(list(`a=${bad},b=${bad}`)).toBe('signature_mismatch');
-  expect(list(`c=${good}`)).toBe('malformed_signature');
-  expect(list(`a=${bad},c=${good}`)).toBe('signature_mismatch');
+  expect(await list(`a=${bad},b=${good}`)).toBe('accepted');
+  expect(await list(`b=${good}, a=not-hex, junk,`)).toBe('accepted');
+  expect(await list(`a=${bad},b=${bad}`)).toBe('signature_mismatch');
+  expect(await list(`c=${good}`)).toBe('malformed_signature');
+  expect(await list(`a=${bad},c=${good}`)).toBe('signature_mismatch');
 });
 
 it.each([

@@ -1,0 +1,74 @@
+/** Asking the API: its answers, its problems, and what it is when there is none. */
+import type { z } from 'zod';
+import { errorCatalogue, WaybillError, type ErrorCode } from '../../domain/errors';
+import { Problem } from '../../schemas/api-problems';
+
+/**
+ * @throws WaybillError with the code of the API's problem, or `api_unreachable` when there is no
+ *   answer, or none that an API of Waybill would give
+ */
+export async function ask<Answer extends z.ZodType>(
+  schema: Answer,
+  url: string,
+  { request, timeoutMs }: { readonly request: RequestInit; readonly timeoutMs: number },
+): Promise<z.output<Answer>> {
+  const response = await fetch(url, {
+    ...request,
+    redirect: 'error',
+    signal: AbortSignal.timeout(timeoutMs),
+  }).catch((error: unknown) => {
+    throw unreachable(url, reasonOf(error, timeoutMs), error);
+  });
+  const content: unknown = await response.json().catch(() => null);
+  if (!response.ok) throw problem(url, response.status, content);
+  const answer = schema.safeParse(content);
+  if (answer.success) return answer.data;
+  throw unreachable(url, 'its answer is not that of a Waybill API');
+}
+
+/**
+ * An answer that comes in parts, for as long as it takes.
+ * @throws WaybillError as `ask`, also where the answer ends before its end
+ */
+export async function* stream(url: string, request: RequestInit): AsyncGenerator<Uint8Array> {
+  const response = await fetch(url, { ...request, redirect: 'error' }).catch((error: unknown) => {
+    throw unreachable(url, reasonOf(error, 0), error);
+  });
+  if (!response.ok) throw problem(url, response.status, await response.json().catch(() => null));
+  if (response.body === null) return;
+  try {
+    for await (const part of response.body) yield part;
+  } catch (error) {
+    throw unreachable(url, `the answer broke off: ${reasonOf(error, 0)}`, error);
+  }
+}
+
+function problem(url: string, status: number, content: unknown): WaybillError {
+  const told = Problem.safeParse(content);
+  if (!told.success) return unreachable(url, `it answered ${status}`);
+  const { code, detail, field } = told.data;
+  if (!isKnown(code)) return unreachable(url, `it answered ${status}: ${detail} (${code})`);
+  return new WaybillError(code, detail, field === undefined ? {} : { field });
+}
+
+function isKnown(code: string): code is ErrorCode {
+  return Object.hasOwn(errorCatalogue, code);
+}
+
+function unreachable(url: string, reason: string, cause?: unknown): WaybillError {
+  const { origin } = new URL(url);
+  return new WaybillError(
+    'api_unreachable',
+    `no usable answer from ${origin}: ${reason}; start it with \`waybill up\` or \`waybill api\`, ` +
+      'or name another one with --api or WAYBILL_API_URL',
+    { cause },
+  );
+}
+
+/** fetch says "fetch failed"; its cause says why. */
+function reasonOf(error: unknown, timeoutMs: number): string {
+  const cause = error instanceof Error ? (error.cause ?? error) : error;
+  if (cause instanceof AggregateError) return reasonOf(cause.errors[0], timeoutMs);
+  if (!(cause instanceof Error)) return String(cause);
+  return cause.name === 'TimeoutError' ? `nothing within ${timeoutMs / 1000} s` : cause.message;
+}

@@ -1,0 +1,68 @@
+/** What is said of a received request: to the counter, to the log, and to its sender. */
+import type { IncomingMessage } from 'node:http';
+import { WaybillError } from '../domain/errors';
+import type { Unverified } from '../domain/verification';
+import type { IngressConfig } from '../schemas/delivery-rows';
+import type { CompiledScheme } from '../signing/webhooks/compile';
+import type { BodyBudget } from './body-budget';
+import type { HttpDeps, IngressOutcome } from './deps';
+import type { IngressSecrets } from './ingress-secrets';
+import type { OpenIngresses } from './open-ingresses';
+import type { RefusalLimit } from './refusals';
+
+export interface ArrivingRequest {
+  /** The ingress reference of its path. */
+  readonly ref: string;
+  /** The remote address. */
+  readonly ip: string;
+  /** Head read, body not yet. */
+  readonly raw: IncomingMessage;
+}
+
+/** What one server receives with. */
+export interface Reception {
+  readonly deps: HttpDeps;
+  readonly limit: RefusalLimit;
+  readonly ingresses: OpenIngresses;
+  readonly budget: BodyBudget;
+}
+
+/** One request on its way through an ingress. */
+export interface Receiving {
+  readonly deps: HttpDeps;
+  readonly limit: RefusalLimit;
+  readonly ref: string;
+  /** The remote address. */
+  readonly ip: string;
+  readonly ingress: IngressConfig;
+  readonly scheme: CompiledScheme;
+}
+
+export function note(
+  { deps, ingress }: Pick<Receiving, 'deps' | 'ingress'>,
+  outcome: IngressOutcome,
+  more: Readonly<Record<string, string>>,
+): void {
+  const { tenantId, connectorId, subscriptionId } = ingress;
+  deps.count(outcome, { tenantId, connectorId });
+  // A flood must not fill the log, too.
+  const level = outcome === 'limited' ? 'debug' : 'info';
+  deps.log[level]({ tenantId, connectorId, subscriptionId, outcome, ...more }, 'webhook received');
+}
+
+/** Tells the log which secrets were read and did not serve, and which could not be read. */
+export function secretUnavailable(
+  { deps, ingress }: Receiving,
+  { reason }: Unverified,
+  { usable, unreadable }: IngressSecrets,
+): WaybillError {
+  const { tenantId, subscriptionId } = ingress;
+  const secretIds = usable.map(({ id }) => id);
+  const about = { tenantId, subscriptionId, reason, secretIds, unreadable };
+  deps.log.error(about, 'no secret to verify with');
+  return new WaybillError('secret_unavailable');
+}
+
+export function skewText(skewMs: number): string {
+  return `It was signed ${Math.abs(skewMs)} ms ${skewMs < 0 ? 'after' : 'before'} receipt.`;
+}

@@ -1,0 +1,22 @@
+/** Upkeep works in batches, each a transaction of its own, with room for others between two. */
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** A run ends after so many; what is left is the next one's. */
+const MAX_BATCHES = 1_000;
+/** Leaves room for others between two batches. */
+const PAUSE_MS = 20;
+
+/**
+ * Makes batches until one says that nothing is left. Answers whether there may be more.
+ * @param batch one batch; true: there may be more
+ */
+export async function inBatches(
+  signal: AbortSignal,
+  batch: () => Promise<boolean>,
+): Promise<boolean> {
+  for (let made = 0; made < MAX_BATCHES && !signal.aborted; made += 1) {
+    if (!(await batch())) return false;
+    await delay(PAUSE_MS, undefined, { signal }).catch(() => undefined);
+  }
+  return true;
+}
