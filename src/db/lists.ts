@@ -54,7 +54,8 @@ export function utc(column: string): string {
 
 /**
  * SQL that a list goes on where the page before ended. By value, so that the row itself may be gone by
- * now; the instant alone first, which is what an index can be entered with under row-level security.
+ * now. Never as a comparison of rows: beside another bound on the instant Postgres would enter the index
+ * at that one, and read all newer rows again.
  */
 export function goesOn(
   columns: { readonly at: string; readonly id: string },
@@ -63,5 +64,5 @@ export function goesOn(
   const { at, id } = columns;
   return `${at} <= coalesce($${first}::timestamptz, 'infinity')
     and ($${first}::timestamptz is null
-      or (${at}, ${id}) < ($${first}::timestamptz, $${first + 1}::text))`;
+      or ${at} < $${first}::timestamptz or ${id} < $${first + 1}::text)`;
 }
