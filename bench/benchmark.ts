@@ -23,7 +23,9 @@ export interface Bench {
 /** What has to hold of a figure. */
 export type Goal =
   | { readonly of: 'ratio'; readonly atLeast: number }
-  | { readonly of: 'value'; readonly atMost: number };
+  | { readonly of: 'value'; readonly atMost: number }
+  /** Nothing but that they balance: it is measured, and no ratio of it is promised. */
+  | { readonly of: 'books' };
 
 /** One line of the result; a figure whose ledger does not balance is void. */
 export interface Figure {
@@ -32,12 +34,13 @@ export interface Figure {
   /** Of value and baseline. */
   readonly unit: string;
   readonly value: Spread;
-  readonly baseline: Spread;
+  /** Null where there is nothing to compare with. */
+  readonly baseline: Spread | null;
   /** Value through baseline, round by round; null where there are no rounds. */
   readonly ratios: Spread | null;
   readonly goal: Goal;
   /** Share of the requests that ended as they should, from 0 to 1. */
-  readonly success: { readonly value: number; readonly baseline: number };
+  readonly success: { readonly value: number; readonly baseline: number | null };
   /** What does not balance, one sentence each; empty: it balances. */
   readonly imbalances: readonly string[];
   /** Where the time goes, where that is measured. */
@@ -54,17 +57,23 @@ export interface Costs {
   readonly cpuMs: ReadonlyMap<string, number>;
 }
 
-/** Value through baseline, of the medians. */
-export function ratioOf(figure: Figure): number {
-  return figure.value.median / figure.baseline.median;
+/** Value through baseline, of the medians; null where there is no baseline. */
+export function ratioOf({ value, baseline }: Figure): number | null {
+  return baseline === null ? null : value.median / baseline.median;
 }
 
 /** A void figure meets nothing. */
 export function isMet(figure: Figure): boolean {
   if (!isBalanced(figure)) return false;
-  return figure.goal.of === 'ratio'
-    ? ratioOf(figure) >= figure.goal.atLeast
-    : figure.value.max <= figure.goal.atMost;
+  const { goal } = figure;
+  switch (goal.of) {
+    case 'ratio':
+      return (ratioOf(figure) ?? 0) >= goal.atLeast;
+    case 'value':
+      return figure.value.max <= goal.atMost;
+    case 'books':
+      return true;
+  }
 }
 
 export function isBalanced(figure: Figure): boolean {

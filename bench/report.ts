@@ -7,9 +7,15 @@ import type { Spread } from './rounds';
 export interface FigureAnswer {
   readonly id: string;
   readonly value: number;
-  readonly baseline: number;
-  readonly ratio: number;
-  readonly goal: number;
+  readonly valueRange: readonly [number, number];
+  /** Null where there is nothing to compare with; so is all that comes of it. */
+  readonly baseline: number | null;
+  readonly baselineRange: readonly [number, number] | null;
+  readonly ratio: number | null;
+  /** Round by round. */
+  readonly ratioRange: readonly [number, number] | null;
+  /** Null: it is only measured. */
+  readonly goal: number | null;
   readonly met: boolean;
   readonly balanced: boolean;
   readonly costs?: { readonly value: CostsAnswer; readonly baseline: CostsAnswer };
@@ -22,11 +28,15 @@ interface CostsAnswer {
 
 export function answerOf(figure: Figure): FigureAnswer {
   const { costs } = figure;
+  const ratio = ratioOf(figure);
   return {
     id: figure.id,
     value: rounded(figure.value.median),
-    baseline: rounded(figure.baseline.median),
-    ratio: rounded(ratioOf(figure)),
+    valueRange: rangeOf(figure.value),
+    baseline: figure.baseline && rounded(figure.baseline.median),
+    baselineRange: figure.baseline && rangeOf(figure.baseline),
+    ratio: ratio === null ? null : rounded(ratio),
+    ratioRange: figure.ratios && rangeOf(figure.ratios),
     goal: goalOf(figure),
     met: isMet(figure),
     balanced: isBalanced(figure),
@@ -34,6 +44,10 @@ export function answerOf(figure: Figure): FigureAnswer {
       costs: { value: costsAnswer(costs.value), baseline: costsAnswer(costs.baseline) },
     }),
   };
+}
+
+function rangeOf({ min, max }: Spread): readonly [number, number] {
+  return [rounded(min), rounded(max)];
 }
 
 function costsAnswer({ latencyMs, cpuMs }: Costs): CostsAnswer {
@@ -50,8 +64,8 @@ export function tableOf(figures: readonly Figure[], width: number): string {
       { title: 'id', value: ({ id }) => id },
       { title: 'what', value: ({ what, unit }) => `${what}, ${unit}`, wraps: true },
       { title: 'value', value: ({ value }) => spread(value) },
-      { title: 'baseline', value: ({ baseline }) => spread(baseline) },
-      { title: 'ratio', value: (figure) => number(ratioOf(figure)) },
+      { title: 'baseline', value: ({ baseline }) => (baseline === null ? NONE : spread(baseline)) },
+      { title: 'ratio', value: ratioText },
       { title: 'goal', value: goalText },
       { title: 'met', value: (figure) => (isMet(figure) ? 'yes' : 'no') },
       { title: 'balanced', value: (figure) => (isBalanced(figure) ? 'yes' : 'NO: VOID') },
@@ -81,18 +95,38 @@ function costsText({ latencyMs, cpuMs }: Costs): string {
   return cpu === '' ? start : `${start}; processor ms each: ${cpu}`;
 }
 
-function goalText(figure: Figure): string {
-  return figure.goal.of === 'ratio'
-    ? `ratio >= ${number(figure.goal.atLeast)}`
-    : `value <= ${number(figure.goal.atMost)}`;
+/** In place of what there is not. */
+const NONE = '–';
+
+function ratioText(figure: Figure): string {
+  const ratio = ratioOf(figure);
+  return ratio === null ? NONE : number(ratio);
 }
 
-function goalOf({ goal }: Figure): number {
-  return goal.of === 'ratio' ? goal.atLeast : goal.atMost;
+function goalText({ goal }: Figure): string {
+  switch (goal.of) {
+    case 'ratio':
+      return `ratio >= ${number(goal.atLeast)}`;
+    case 'value':
+      return `value <= ${number(goal.atMost)}`;
+    case 'books':
+      return 'measured';
+  }
 }
 
-function successText({ success }: Figure): string {
-  return `${share(success.value)}, baseline ${share(success.baseline)}`;
+function goalOf({ goal }: Figure): number | null {
+  switch (goal.of) {
+    case 'ratio':
+      return goal.atLeast;
+    case 'value':
+      return goal.atMost;
+    case 'books':
+      return null;
+  }
+}
+
+function successText({ success: { value, baseline } }: Figure): string {
+  return baseline === null ? share(value) : `${share(value)}, baseline ${share(baseline)}`;
 }
 
 /** Never rounded up to a whole: 100 % means all of them. */

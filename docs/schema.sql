@@ -585,8 +585,10 @@ table rate_limits
   tenant_id text not null
   instance_id text not null
   due_at timestamp with time zone not null
+  each_ms double precision
   held_until timestamp with time zone
   constraint rate_limits_pkey PRIMARY KEY (tenant_id, instance_id)
+  constraint rate_limits_each_ms_check CHECK ((each_ms > (0)::double precision))
   with (fillfactor=50)
   row level security
   policy across_tenants for all to waybill_operations using true
@@ -722,6 +724,8 @@ table replicas
   constraint replicas_unknown_failures_check CHECK ((unknown_failures >= 0))
   with (fillfactor=60)
   CREATE INDEX replicas_by_instance ON waybill.replicas USING btree (tenant_id, instance_id, version)
+  CREATE INDEX replicas_by_status ON waybill.replicas USING btree (tenant_id, status, replica_id COLLATE "C")
+  CREATE INDEX replicas_by_tenant ON waybill.replicas USING btree (tenant_id, replica_id COLLATE "C")
   CREATE INDEX replicas_ready ON waybill.replicas USING btree (tenant_id, instance_id, version, region, zone, slot) WHERE (status = 'ready'::text)
   CREATE INDEX replicas_to_release ON waybill.replicas USING btree (replica_id) WHERE release_pending
   row level security
@@ -971,6 +975,12 @@ function answer_lifecycle(r waybill.replicas, p_request text, p_operation text) 
 function append_receipt(d waybill.deliveries, p_receipt jsonb) returns void, sql, volatile
   grant execute to waybill_data
 
+function await_action(p_tenant text, p_action text) returns boolean, plpgsql, volatile
+  grant execute to waybill_data
+
+function await_conversation(p_lock bigint) returns boolean, plpgsql, volatile
+  grant execute to waybill_data
+
 function begin_dispatch(p_tenant text, p_action text, p_fence bigint, p_resume boolean) returns TABLE(answer jsonb, request bytea), plpgsql, volatile
   grant execute to waybill_data
 
@@ -993,7 +1003,7 @@ function bounded_evidence(p_evidence jsonb) returns jsonb, sql, immutable
 function buried_action(b waybill.action_tombstones) returns waybill.actions, sql, stable
   grant execute to waybill_data
 
-function candidate_replicas(p_tenant text, p_action text, p_level waybill.bound[], p_topology jsonb) returns text[], sql, volatile
+function candidate_replicas(p_tenant text, p_action text, p_level waybill.bound[], p_topology jsonb, p_tiers integer) returns text[], sql, volatile
   grant execute to waybill_data
 
 function capability_definition(c waybill.capabilities) returns jsonb, sql, immutable
@@ -1009,6 +1019,9 @@ function chain_moved(d waybill.deliveries, p_receipt jsonb) returns boolean, sql
   grant execute to waybill_data
 
 function choose_binding(a waybill.actions, p_request jsonb, p_topology jsonb) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function circuit_admits(r waybill.replicas, p_probes integer) returns boolean, sql, volatile
   grant execute to waybill_data
 
 function claim_unattended(p_limit integer, p_push_ms integer) returns TABLE(tenant_id text, delivery_id uuid, state text, connector_id text, event_type text, subscription_id text), sql, volatile
@@ -1066,6 +1079,9 @@ function emit_delivery_event(d waybill.deliveries, p_event_seq integer, p_topic 
 function end_attempt(t waybill.route_attempts, p_settlement text, p_cause text, p_evidence jsonb) returns void, plpgsql, volatile
   grant execute to waybill_data
   grant execute to waybill_operations
+
+function end_overdue(t waybill.route_attempts) returns boolean, plpgsql, volatile
+  grant execute to waybill_data
 
 function end_recovery(p_by text) returns boolean, plpgsql, volatile
   grant execute to waybill_operations
@@ -1146,10 +1162,13 @@ function keep_artifact(p_tenant text, p_sha256 bytea, p_content bytea) returns v
 function keep_late_evidence(t waybill.route_attempts, p_evidence jsonb) returns void, sql, volatile
   grant execute to waybill_data
 
+function keep_pace(p_tenant text, p_instance text, p_each_ms double precision) returns void, plpgsql, volatile
+  grant execute to waybill_data
+
 function leave_sweep_turn(p_pause_ms integer) returns void, sql, volatile
   grant execute to waybill_operations
 
-function lock_replica(p_tenant text, p_action text, p_level waybill.bound[], p_topology jsonb) returns waybill.replicas, plpgsql, volatile
+function lock_replica(p_tenant text, p_action text, p_level waybill.bound[], p_topology jsonb, p_tiers integer) returns waybill.replicas, plpgsql, volatile
   grant execute to waybill_data
 
 function lost_actions(p_runs jsonb) returns TABLE(tenant_id text, action_id text), sql, stable
@@ -1210,6 +1229,9 @@ function plan_contracts(p_tenant text, p_capabilities text[]) returns jsonb, plp
 
 function project_evidence(p_connectors text[], p_versions text[]) returns void, sql, volatile
   grant execute to waybill_control
+
+function rate_due(l waybill.rate_limits, p_each_ms double precision) returns timestamp with time zone, sql, volatile
+  grant execute to waybill_data
 
 function reacquire_route(r waybill.routes, p_request jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data

@@ -20,7 +20,7 @@ import type { Run, Statement } from './database';
 import { onlyRow } from './database';
 import { projectEvidence, writeEvidence } from './evidence';
 import type { RoutingRows } from './routing-publications';
-import { writeAll, writeReplicas, writeRouting } from './routing-publications';
+import { writeAll, writeCapacities, writeRouting } from './routing-publications';
 
 export const publicationStatements = {
   lock: {
@@ -214,7 +214,7 @@ export async function finishPublication(
   audited: AuditedPublication,
 ): Promise<number> {
   const statements = publicationStatements;
-  await writeReplicas(run, rows.replicas);
+  await writeCapacities(run, rows.capacities);
   await writeAll(run, statements.subscriptions, rows.subscriptions);
   await writeAll(run, statements.releaseIngresses, rows.ingresses);
   await writeAll(run, statements.ingresses, rows.ingresses);

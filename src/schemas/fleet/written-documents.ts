@@ -34,6 +34,7 @@ export function writtenSettings(row: SettingsRow): WrittenDocument {
     ...{ circuitUnknowns, circuitOpen: durationText(row.circuitOpenMs), circuitProbes },
     ...{ replicaLease: durationText(row.replicaLeaseMs), replicaHysteresis },
     ...{ actionRetentionDays, tombstoneRetentionDays },
+    // Null says something here: a file without the field would leave what it is then.
     ...{ requiredEvidence: row.requiredEvidence, trustedSigners: row.trustedSigners },
   };
 }
@@ -64,9 +65,10 @@ export function writtenConnector(
     ...{ retry: writtenRetry(retry), artifactDigest: row.artifactDigest ?? undefined },
     manifestDigest: manifestDigest ?? undefined,
     ...{ capabilities: unlessEmpty(capabilities), profiles: unlessEmpty(profiles) },
-    rateLimit: rate && {
-      ...{ permits: rate.permits, per: durationText(rate.perMs), burst: rate.burst },
-    },
+    rateLimit:
+      rate === null
+        ? undefined
+        : { permits: rate.permits, per: durationText(rate.perMs), burst: rate.burst },
   };
 }
 
@@ -114,14 +116,18 @@ export function writtenTarget(row: TargetRow): WrittenDocument {
   const action = ActionTarget.nullable().parse(row.action);
   return {
     ...{ kind: 'Target', tenant, id },
-    http: http && {
-      ...{ url: http.url, timeout: durationText(http.timeoutMs) },
-      ...{ secretRefs: unlessEmpty(http.secretRefs), success: http.success ?? undefined },
-    },
-    action: action && {
-      ...{ capability: action.capabilityId, request: action.request ?? undefined },
-      affinity: action.affinity ?? undefined,
-    },
+    ...(http && {
+      http: {
+        ...{ url: http.url, timeout: durationText(http.timeoutMs) },
+        ...{ secretRefs: unlessEmpty(http.secretRefs), success: http.success ?? undefined },
+      },
+    }),
+    ...(action && {
+      action: {
+        ...{ capability: action.capabilityId, request: action.request ?? undefined },
+        affinity: action.affinity ?? undefined,
+      },
+    }),
   };
 }
 
@@ -139,10 +145,12 @@ export function writtenSubscription(row: SubscriptionRow): WrittenDocument {
   return {
     ...{ kind: 'Subscription', tenant, id, instance, target, eventTypes, state },
     retry: writtenRetry(retry),
-    ingress: ingress && {
-      ...{ ref: ingress.ref, bodyLimit: ingress.bodyLimitBytes },
-      secrets: Secrets.parse(ingress.secrets).map(withoutNulls),
-    },
+    ...(ingress && {
+      ingress: {
+        ...{ ref: ingress.ref, bodyLimit: ingress.bodyLimitBytes },
+        secrets: Secrets.parse(ingress.secrets).map(withoutNulls),
+      },
+    }),
   };
 }
 
