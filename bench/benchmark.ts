@@ -24,7 +24,9 @@ export interface Bench {
 export type Goal =
   | { readonly of: 'ratio'; readonly atLeast: number }
   | { readonly of: 'ratio'; readonly atMost: number }
-  | { readonly of: 'value'; readonly atMost: number };
+  | { readonly of: 'value'; readonly atMost: number }
+  /** Nothing but that they balance: it is measured, and no ratio of it is promised. */
+  | { readonly of: 'books' };
 
 /** One line of the result; a figure whose ledger does not balance is void. */
 export interface Figure {
@@ -33,12 +35,13 @@ export interface Figure {
   /** Of value and baseline. */
   readonly unit: string;
   readonly value: Spread;
-  readonly baseline: Spread;
+  /** Null where there is nothing to compare with. */
+  readonly baseline: Spread | null;
   /** Value through baseline, round by round; null where there are no rounds. */
   readonly ratios: Spread | null;
   readonly goal: Goal;
   /** Share of the requests that ended as they should, from 0 to 1. */
-  readonly success: { readonly value: number; readonly baseline: number };
+  readonly success: { readonly value: number; readonly baseline: number | null };
   /** What does not balance, one sentence each; empty: it balances. */
   readonly imbalances: readonly string[];
   /** Where the time goes, where that is measured. */
@@ -55,17 +58,25 @@ export interface Costs {
   readonly cpuMs: ReadonlyMap<string, number>;
 }
 
-/** Value through baseline, of the medians. */
-export function ratioOf(figure: Figure): number {
-  return figure.value.median / figure.baseline.median;
+/** Value through baseline, of the medians; null where there is no baseline. */
+export function ratioOf({ value, baseline }: Figure): number | null {
+  return baseline === null ? null : value.median / baseline.median;
 }
 
 /** A void figure meets nothing. */
 export function isMet(figure: Figure): boolean {
   if (!isBalanced(figure)) return false;
   const { goal } = figure;
-  if ('atLeast' in goal) return ratioOf(figure) >= goal.atLeast;
-  return (goal.of === 'ratio' ? ratioOf(figure) : figure.value.max) <= goal.atMost;
+  switch (goal.of) {
+    case 'ratio': {
+      const ratio = ratioOf(figure) ?? Number.NaN;
+      return 'atLeast' in goal ? ratio >= goal.atLeast : ratio <= goal.atMost;
+    }
+    case 'value':
+      return figure.value.max <= goal.atMost;
+    case 'books':
+      return true;
+  }
 }
 
 export function isBalanced(figure: Figure): boolean {

@@ -8,6 +8,8 @@ export interface BenchDatabase {
   /** Counts by name, from a statement that answers one row of numbers. */
   counts(text: string): Promise<Readonly<Record<string, number>>>;
   run(text: string): Promise<void>;
+  /** The rows of a statement, as the driver gives them. */
+  rows(text: string, values: readonly unknown[]): Promise<readonly Record<string, unknown>[]>;
   drop(): Promise<void>;
 }
 
@@ -29,6 +31,10 @@ export async function createDatabase(serverUrl: string): Promise<BenchDatabase> 
     },
     run: async (text) => {
       await client.query(text);
+    },
+    rows: async (text, values) => {
+      const { rows } = await client.query<Record<string, unknown>>(text, [...values]);
+      return rows;
     },
     drop: async () => {
       await client.end();

@@ -1,13 +1,24 @@
 /** All benchmarks, in the order in which they run. */
 import type { Benchmark } from './benchmark';
+import { p1 } from './benchmarks/p1';
 import { p13 } from './benchmarks/p13';
 import { p14 } from './benchmarks/p14';
 import { p15 } from './benchmarks/p15';
 import { p16 } from './benchmarks/p16';
 import { p17 } from './benchmarks/p17';
 import { p18 } from './benchmarks/p18';
+import { p20 } from './benchmarks/p20';
+import { p21 } from './benchmarks/p21';
+import { p3 } from './benchmarks/p3';
+import { p5 } from './benchmarks/p5';
+import { p6 } from './benchmarks/p6';
+import { p7 } from './benchmarks/p7';
+import { p8 } from './benchmarks/p8';
 
-export const BENCHMARKS: readonly Benchmark[] = [p13, p14, p15, p16, p17, p18];
+export const BENCHMARKS: readonly Benchmark[] = [
+  ...[p1, p3, p5, p6, p7, p8],
+  ...[p13, p14, p15, p16, p17, p18, p20, p21],
+];
 
 /** @throws Error naming what exists, for an id that does not */
 export function chosenBenchmarks(ids: readonly string[]): readonly Benchmark[] {

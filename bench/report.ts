@@ -7,9 +7,15 @@ import type { Spread } from './rounds';
 export interface FigureAnswer {
   readonly id: string;
   readonly value: number;
-  readonly baseline: number;
-  readonly ratio: number;
-  readonly goal: number;
+  readonly valueRange: readonly [number, number];
+  /** Null where there is nothing to compare with; so is all that comes of it. */
+  readonly baseline: number | null;
+  readonly baselineRange: readonly [number, number] | null;
+  readonly ratio: number | null;
+  /** Round by round. */
+  readonly ratioRange: readonly [number, number] | null;
+  /** Null: it is only measured. */
+  readonly goal: number | null;
   readonly met: boolean;
   readonly balanced: boolean;
   readonly costs?: { readonly value: CostsAnswer; readonly baseline: CostsAnswer };
@@ -22,11 +28,15 @@ interface CostsAnswer {
 
 export function answerOf(figure: Figure): FigureAnswer {
   const { costs } = figure;
+  const ratio = ratioOf(figure);
   return {
     id: figure.id,
     value: rounded(figure.value.median),
-    baseline: rounded(figure.baseline.median),
-    ratio: rounded(ratioOf(figure)),
+    valueRange: rangeOf(figure.value),
+    baseline: figure.baseline && rounded(figure.baseline.median),
+    baselineRange: figure.baseline && rangeOf(figure.baseline),
+    ratio: ratio === null ? null : rounded(ratio),
+    ratioRange: figure.ratios && rangeOf(figure.ratios),
     goal: goalOf(figure),
     met: isMet(figure),
     balanced: isBalanced(figure),
@@ -34,6 +44,10 @@ export function answerOf(figure: Figure): FigureAnswer {
       costs: { value: costsAnswer(costs.value), baseline: costsAnswer(costs.baseline) },
     }),
   };
+}
+
+function rangeOf({ min, max }: Spread): readonly [number, number] {
+  return [rounded(min), rounded(max)];
 }
 
 function costsAnswer({ latencyMs, cpuMs }: Costs): CostsAnswer {
@@ -50,8 +64,8 @@ export function tableOf(figures: readonly Figure[], width: number): string {
       { title: 'id', value: ({ id }) => id },
       { title: 'what', value: ({ what, unit }) => `${what}, ${unit}`, wraps: true },
       { title: 'value', value: ({ value }) => spread(value) },
-      { title: 'baseline', value: ({ baseline }) => spread(baseline) },
-      { title: 'ratio', value: (figure) => number(ratioOf(figure)) },
+      { title: 'baseline', value: ({ baseline }) => (baseline === null ? NONE : spread(baseline)) },
+      { title: 'ratio', value: ratioText },
       { title: 'goal', value: goalText },
       { title: 'met', value: (figure) => (isMet(figure) ? 'yes' : 'no') },
       { title: 'balanced', value: (figure) => (isBalanced(figure) ? 'yes' : 'NO: VOID') },
@@ -81,19 +95,28 @@ function costsText({ latencyMs, cpuMs }: Costs): string {
   return cpu === '' ? start : `${start}; processor ms each: ${cpu}`;
 }
 
-function goalText(figure: Figure): string {
-  const { goal } = figure;
+/** In place of what there is not. */
+const NONE = '–';
+
+function ratioText(figure: Figure): string {
+  const ratio = ratioOf(figure);
+  return ratio === null ? NONE : number(ratio);
+}
+
+function goalText({ goal }: Figure): string {
+  if (goal.of === 'books') return 'measured';
   return 'atLeast' in goal
     ? `${goal.of} >= ${number(goal.atLeast)}`
     : `${goal.of} <= ${number(goal.atMost)}`;
 }
 
-function goalOf({ goal }: Figure): number {
+function goalOf({ goal }: Figure): number | null {
+  if (goal.of === 'books') return null;
   return 'atLeast' in goal ? goal.atLeast : goal.atMost;
 }
 
-function successText({ success }: Figure): string {
-  return `${share(success.value)}, baseline ${share(success.baseline)}`;
+function successText({ success: { value, baseline } }: Figure): string {
+  return baseline === null ? share(value) : `${share(value)}, baseline ${share(baseline)}`;
 }
 
 /** Never rounded up to a whole: 100 % means all of them. */

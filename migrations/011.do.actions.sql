@@ -204,6 +204,8 @@ create table waybill.rate_limits (
   tenant_id text not null,
   instance_id text not null,
   due_at timestamptz not null,
+  -- How far apart they come by the rate that due_at was reckoned with; null: by none.
+  each_ms double precision check (each_ms > 0),
   -- Until then the provider wants to hear nothing, whatever the rate allows.
   held_until timestamptz,
   primary key (tenant_id, instance_id)

@@ -84,13 +84,20 @@ begin
 end
 $$;
 
+-- When the next reservation is due by a rate of one in p_each_ms: as many as the row is ahead by its own.
+create function waybill.rate_due(l waybill.rate_limits, p_each_ms double precision) returns timestamptz
+  language sql volatile
+  return case when l.each_ms is null or l.each_ms = p_each_ms then l.due_at
+    else clock_timestamp() + (l.due_at - clock_timestamp()) * (p_each_ms / l.each_ms) end;
+
 -- GCRA: a reservation is due when the schedule of even arrivals is at most a burst ahead. Nothing is
 -- while the provider wants to be left alone.
 create function waybill.take_rate(p_tenant text, p_instance text, p_rate jsonb) returns void
   language plpgsql as $$
 declare
-  v_each interval;
-  v_ahead interval;
+  v_each_ms double precision := (p_rate->>'perMs')::double precision / (p_rate->>'permits')::double precision;
+  v_each interval := make_interval(secs => v_each_ms / 1000);
+  v_ahead interval := v_each * ((p_rate->>'burst')::integer - 1);
   v_free_at timestamptz;
 begin
   if p_rate is null then
@@ -98,32 +105,47 @@ begin
       where tenant_id = p_tenant and instance_id = p_instance and held_until > clock_timestamp();
     if not found then return; end if;
   else
-    v_each := make_interval(secs =>
-      (p_rate->>'perMs')::double precision / (p_rate->>'permits')::double precision / 1000);
-    v_ahead := v_each * ((p_rate->>'burst')::integer - 1);
-    insert into waybill.rate_limits as l (tenant_id, instance_id, due_at)
-      values (p_tenant, p_instance, clock_timestamp() + v_each)
+    insert into waybill.rate_limits as l (tenant_id, instance_id, due_at, each_ms)
+      values (p_tenant, p_instance, clock_timestamp() + v_each, v_each_ms)
       on conflict (tenant_id, instance_id) do update
-        set due_at = greatest(l.due_at, clock_timestamp()) + v_each
-        where l.due_at <= clock_timestamp() + v_ahead
+        set due_at = greatest(waybill.rate_due(l, v_each_ms), clock_timestamp()) + v_each,
+            each_ms = v_each_ms
+        where waybill.rate_due(l, v_each_ms) <= clock_timestamp() + v_ahead
           and coalesce(l.held_until <= clock_timestamp(), true);
     if found then return; end if;
-    select greatest(due_at - v_ahead, held_until) into v_free_at from waybill.rate_limits
-      where tenant_id = p_tenant and instance_id = p_instance;
+    select greatest(waybill.rate_due(l, v_each_ms) - v_ahead, held_until) into v_free_at
+      from waybill.rate_limits l where tenant_id = p_tenant and instance_id = p_instance;
   end if;
   raise exception 'instance % is at its rate', p_instance using errcode = 'WB010',
     detail = jsonb_build_object('kind', 'rate_limited', 'instanceId', p_instance,
-      'retryInMs', greatest(1, waybill.ms_until(v_free_at)))::text;
+      'retryInMs', greatest(1, waybill.ms_until(v_free_at)), 'eachMs', v_each_ms)::text;
 end
 $$;
+
+-- After a refusal, which writes nothing: from now on what is ahead is worked off at this pace. Who finds
+-- the row locked leaves that to whoever is refused next.
+create function waybill.keep_pace(p_tenant text, p_instance text, p_each_ms double precision) returns void
+  language plpgsql as $$
+begin
+  perform from waybill.rate_limits where tenant_id = p_tenant and instance_id = p_instance
+    and each_ms <> p_each_ms for update skip locked;
+  if not found then return; end if;
+  update waybill.rate_limits l set due_at = waybill.rate_due(l, p_each_ms), each_ms = p_each_ms
+    where l.tenant_id = p_tenant and l.instance_id = p_instance;
+end
+$$;
+
+create function waybill.circuit_admits(r waybill.replicas, p_probes integer) returns boolean
+  language sql volatile
+  return r.circuit_open_until is null
+    or (r.circuit_open_until <= clock_timestamp() and r.probes < p_probes);
 
 -- Whether a replica could take one more: live, not full, its circuit closed or half open with a probe
 -- to spare. Whether its status and place suit is the caller's question.
 create function waybill.has_room(r waybill.replicas, p_probes integer) returns boolean
   language sql volatile
   return r.lease_ends_at > clock_timestamp() and r.active_assignments < r.capacity
-    and (r.circuit_open_until is null
-      or (r.circuit_open_until <= clock_timestamp() and r.probes < p_probes));
+    and waybill.circuit_admits(r, p_probes);
 
 -- p_topology: {region, zone, crossRegion, capacityClass}. A class, and a region that must not be
 -- left, are filters; else region and zone are preferences.
@@ -133,7 +155,7 @@ create function waybill.suits(r waybill.replicas, p_topology jsonb) returns bool
     and ((p_topology->>'crossRegion')::boolean or p_topology->>'region' is null
       or r.region = p_topology->>'region');
 
--- The chain of each binding of the capability, best priority first, at most 64. Evidence counts as
+-- The chain of each binding of the capability, best priority first, at most 1000. Evidence counts as
 -- missing from the instant at which it expires.
 create function waybill.binding_chain(p_tenant text, p_capability text)
 returns waybill.bound[] language sql stable
@@ -158,22 +180,24 @@ returns waybill.bound[] language sql stable
     left join waybill.credential_revisions k on k.tenant_id = b.tenant_id
       and k.instance_id = b.instance_id and k.credential_revision = b.credential_revision
     where b.tenant_id = p_tenant and b.capability_id = p_capability
-    order by b.priority, b.instance_id limit 64);
+    order by b.priority, b.instance_id limit 1000);
 
 -- Replicas for a new route on one of these instances, best first. Each tier (instance, region, zone)
 -- gives a window of at most 8 that have room, from a start that depends on the action: the order is
 -- exact while a tier has no more, sampled above, and full replicas are passed over. Tiers are found
--- by skipping through the index, so that the cost does not grow with their size.
+-- by skipping through the index, so that the cost does not grow with their size; at most p_tiers are
+-- looked at, from the preferred region and from the first one on alike.
 create function waybill.candidate_replicas(
-  p_tenant text, p_action text, p_level waybill.bound[], p_topology jsonb
+  p_tenant text, p_action text, p_level waybill.bound[], p_topology jsonb, p_tiers integer
 ) returns text[] language sql volatile
   return (with recursive tiers as (
     (select w.instance_id, w.version, t.region, t.zone from unnest(p_level) w
+      cross join (values (p_topology->>'region'), ('')) as f (region)
       cross join lateral (
         select r.region, r.zone from waybill.replicas r
           where r.tenant_id = p_tenant and r.instance_id = w.instance_id and r.version = w.version
-            and r.status = 'ready' order by r.region, r.zone limit 1) t)
-    union all
+            and r.status = 'ready' and r.region >= f.region order by r.region, r.zone limit 1) t)
+    union
     select t.instance_id, t.version, n.region, n.zone from tiers t
       cross join lateral (
         select r.region, r.zone from waybill.replicas r
@@ -181,7 +205,7 @@ create function waybill.candidate_replicas(
             and r.status = 'ready' and (r.region, r.zone) > (t.region, t.zone)
           order by r.region, r.zone limit 1) n
   ), windows as (
-    select c.* from (select * from tiers limit 64) t cross join waybill.settings s
+    select c.* from (select * from tiers limit p_tiers) t cross join waybill.settings s
       cross join lateral (
         (select r.* from waybill.replicas r
           where r.tenant_id = p_tenant and r.instance_id = t.instance_id and r.version = t.version
@@ -204,7 +228,8 @@ create function waybill.candidate_replicas(
       hashtextextended(w.replica_id, hashtextextended(p_action, 0)), w.instance_id, w.replica_id
     limit 32));
 
--- Why none of these instances has a replica to give, once no lock is in the way.
+-- Why none of these instances has a replica to give, once no lock is in the way; null: one has. A host
+-- whose circuit would let it take one more is full.
 create function waybill.replica_fault(p_tenant text, p_level waybill.bound[], p_topology jsonb)
 returns jsonb language sql volatile
 begin atomic
@@ -212,11 +237,12 @@ begin atomic
       when count(r.replica_id) = 0 then '{"why": "none_registered", "retryInMs": 5000}'::jsonb
       when not bool_or(x.live) then '{"why": "none_ready", "retryInMs": 1000}'::jsonb
       when not bool_or(x.live and x.suits) then '{"why": "wrong_topology", "retryInMs": 5000}'::jsonb
-      when not bool_or(x.live and x.suits and r.circuit_open_until is null) then jsonb_build_object(
-        'why', 'circuit_open', 'retryInMs', greatest(250, waybill.ms_until(
-          min(r.circuit_open_until) filter (where x.live and x.suits))))
+      when bool_or(x.live and x.suits and waybill.has_room(r, s.circuit_probes)) then null
+      when not bool_or(x.live and x.suits and waybill.circuit_admits(r, s.circuit_probes))
+        then jsonb_build_object('why', 'circuit_open', 'retryInMs', greatest(250,
+          waybill.ms_until(min(r.circuit_open_until) filter (where x.live and x.suits))))
       else '{"why": "at_capacity", "retryInMs": 250}'::jsonb end
-    from unnest(p_level) w
+    from waybill.settings s cross join unnest(p_level) w
     left join waybill.replicas r on r.tenant_id = p_tenant and r.instance_id = w.instance_id
       and r.version = w.version
     left join lateral (select r.status = 'ready' and r.lease_ends_at > clock_timestamp() as live,
@@ -224,33 +250,30 @@ begin atomic
 end;
 
 -- Locks the best replica that is free; null: none has room. Skips rows that others have locked; when
--- that leaves nothing though some have room, it waits for the best one, a bounded time (then the
--- caller meets lock_not_available).
+-- that leaves nothing though some have room, it waits for the best one, as long as lock_timeout says
+-- (then the caller meets lock_not_available).
 create function waybill.lock_replica(
-  p_tenant text, p_action text, p_level waybill.bound[], p_topology jsonb
+  p_tenant text, p_action text, p_level waybill.bound[], p_topology jsonb, p_tiers integer
 ) returns waybill.replicas language plpgsql as $$
 declare
   r waybill.replicas;
   v_probes integer := (select circuit_probes from waybill.settings);
-  v_usual text := current_setting('lock_timeout');
   v_ids text[];
 begin
-  v_ids := waybill.candidate_replicas(p_tenant, p_action, p_level, p_topology);
+  v_ids := waybill.candidate_replicas(p_tenant, p_action, p_level, p_topology, p_tiers);
   if cardinality(v_ids) = 0 then return null; end if;
   select x.* into r from unnest(v_ids) with ordinality c(id, nth)
     join waybill.replicas x on x.replica_id = c.id
     where x.status = 'ready' and waybill.has_room(x, v_probes)
     order by c.nth limit 1 for update of x skip locked;
   if found then return r; end if;
-  perform set_config('lock_timeout', '1000', true);
   for v_try in 1..3 loop
-    v_ids := waybill.candidate_replicas(p_tenant, p_action, p_level, p_topology);
+    v_ids := waybill.candidate_replicas(p_tenant, p_action, p_level, p_topology, p_tiers);
     exit when cardinality(v_ids) = 0;
     select * into r from waybill.replicas x where x.replica_id = v_ids[1]
       and x.status = 'ready' and waybill.has_room(x, v_probes) for update;
     exit when found;
   end loop;
-  perform set_config('lock_timeout', v_usual, true);
   if r.replica_id is null and cardinality(v_ids) > 0 then
     raise exception 'replicas are contended' using errcode = 'lock_not_available';
   end if;

@@ -134,10 +134,10 @@ create function waybill.open_reservation(
 declare
   t waybill.route_attempts;
   v_counters jsonb;
+  v_again boolean := exists (select from waybill.route_attempts o
+    where o.tenant_id = r.tenant_id and o.action_id = r.action_id);
 begin
-  v_counters := waybill.take_quotas(r.tenant_id, r.capability_id, b,
-    exists (select from waybill.route_attempts o
-             where o.tenant_id = r.tenant_id and o.action_id = r.action_id));
+  v_counters := waybill.take_quotas(r.tenant_id, r.capability_id, b, v_again);
   perform waybill.take_rate(r.tenant_id, b.instance_id, b.rate_limit);
   update waybill.replicas set active_assignments = active_assignments + 1,
       probes = probes + (circuit_open_until is not null)::integer
@@ -165,8 +165,10 @@ begin
       clock_timestamp() + make_interval(secs => (p_request->>'holdMs')::numeric / 1000.0))
     returning * into t;
   -- What is done again to find out was reconciling until now.
-  update waybill.actions set state = 'requested', repeatable = false
-    where tenant_id = r.tenant_id and action_id = r.action_id and state = 'reconciling' and repeatable;
+  if v_again then
+    update waybill.actions set state = 'requested', repeatable = false
+      where tenant_id = r.tenant_id and action_id = r.action_id and state = 'reconciling' and repeatable;
+  end if;
   update waybill.actions set state = 'reserved', version = version + 1, waiting_since = null,
       reason = null, detail = null, attend_at = t.deadline_at + interval '5 seconds'
     where tenant_id = r.tenant_id and action_id = r.action_id;
@@ -175,7 +177,8 @@ end
 $$;
 
 -- The first reservation of an action on one of the bindings of one priority; above the fences of a route
--- that was taken back: p_request then has its `retired` {fence, generation}.
+-- that was taken back: p_request then has its `retired` {fence, generation}. A refusal is true of the
+-- moment at which its reason is found: who has got room by then is chosen after all.
 create function waybill.place_action(
   a waybill.actions, p_level waybill.bound[], p_request jsonb, p_topology jsonb
 ) returns jsonb language plpgsql as $$
@@ -183,12 +186,23 @@ declare
   r waybill.routes;
   x waybill.replicas;
   b waybill.bound;
+  v_fault jsonb;
 begin
-  x := waybill.lock_replica(a.tenant_id, a.action_id, p_level, p_topology);
+  for v_try in 1..3 loop
+    -- Few fleets have so many tiers; where they do, the rest is looked at before anything is refused.
+    x := waybill.lock_replica(a.tenant_id, a.action_id, p_level, p_topology,
+      case v_try when 1 then 64 else 100000 end);
+    exit when x.replica_id is not null;
+    v_fault := waybill.replica_fault(a.tenant_id, p_level, p_topology);
+    if v_fault is not null then return v_fault; end if;
+  end loop;
   if x.replica_id is null then
-    return waybill.replica_fault(a.tenant_id, p_level, p_topology);
+    return jsonb_build_object('kind', 'contended', 'retryInMs', 50);
   end if;
-  select w.* into b from unnest(p_level) w where w.instance_id = x.instance_id;
+  b := p_level[1];
+  if b.instance_id <> x.instance_id then
+    select w.* into b from unnest(p_level) w where w.instance_id = x.instance_id;
+  end if;
   r := row(a.tenant_id, a.action_id, a.capability_id, b.connector_id, b.instance_id, b.version,
     b.manifest_digest, x.replica_id, x.endpoint, x.peer_principal_id, x.peer_principal_kind,
     x.peer_did, x.trust_domain, x.transport_profile, x.region, x.zone, x.capacity_class,
@@ -207,7 +221,6 @@ create function waybill.reacquire_route(r waybill.routes, p_request jsonb) retur
 declare
   x waybill.replicas;
   b waybill.bound;
-  v_usual text := current_setting('lock_timeout');
 begin
   select i.instance_id, r.connector_id, r.version, r.manifest_digest, n.priority, n.spill, n.spread,
       n.policy_revision, r.credential_revision, n.quota_policy_id, v.rate_limit, case
@@ -229,10 +242,8 @@ begin
   if b.fault is not null then
     return jsonb_build_object('kind', 'binding_unavailable', 'why', b.fault);
   end if;
-  perform set_config('lock_timeout', '1000', true);
   select * into x from waybill.replicas where replica_id = r.replica_id and version = r.version
     and status in ('ready', 'draining') for update;
-  perform set_config('lock_timeout', v_usual, true);
   if x.replica_id is not null
      and waybill.has_room(x, (select circuit_probes from waybill.settings)) then
     r.fence := waybill.fence_after(r.fence, (p_request->>'aboveFence')::bigint);
@@ -249,6 +260,7 @@ create function waybill.try_reserve(
 ) returns jsonb language plpgsql as $$
 declare
   v_detail text;
+  v_answer jsonb;
 begin
   if r.retired_at is not null then
     return waybill.choose_binding(a, p_request || jsonb_build_object('retired',
@@ -259,7 +271,12 @@ begin
 exception
   when sqlstate 'WB010' then
     get stacked diagnostics v_detail = pg_exception_detail;
-    return v_detail::jsonb;
+    v_answer := v_detail::jsonb;
+    if v_answer->>'kind' = 'rate_limited' then
+      perform waybill.keep_pace(a.tenant_id, v_answer->>'instanceId',
+        (v_answer->>'eachMs')::double precision);
+    end if;
+    return v_answer - 'eachMs';
   when lock_not_available then
     return jsonb_build_object('kind', 'contended', 'retryInMs', 50);
 end

@@ -26,7 +26,8 @@ begin
   select * into r from waybill.replicas where replica_id = t.replica_id for update;
   -- Once the circuit is open, only its probes decide; what an earlier incarnation left is neutral.
   v_decides := t.probe and coalesce(r.circuit_open_until <= clock_timestamp(), false);
-  v_good := p_settlement = 'completed' and (r.circuit_open_until is null or v_decides);
+  v_good := p_settlement = 'completed' and r.incarnation = t.incarnation
+    and (r.circuit_open_until is null or v_decides);
   v_bad := p_settlement = 'outcome_unknown' and p_cause is not distinct from 'host'
     and r.incarnation = t.incarnation;
   update waybill.replicas set
@@ -50,16 +51,17 @@ begin
   -- Nothing began, now or earlier: it may be asked for again, of any memory. Nobody knows: that is
   -- cleared up first. Reserved: nothing was sent under this attempt, so it leaves no doubt of its own.
   -- Cancelling: whoever clears it up cancels it.
-  update waybill.actions set version = version + 1, attend_at = clock_timestamp() + interval '5 seconds',
-      uncertain = uncertain or (p_settlement <> 'not_started' and state <> 'reserved'),
-      begin_anew = begin_anew and (p_settlement = 'not_started' or state = 'reserved'),
-      store_epoch = case when uncertain or p_settlement <> 'not_started' then store_epoch end,
-      last_sent_at = case when uncertain or p_settlement <> 'not_started' then last_sent_at end,
-      state = case when p_settlement = 'not_started' and not uncertain and state <> 'cancelling'
-        then 'requested' else 'unknown' end
-    where tenant_id = t.tenant_id and action_id = t.action_id
-      and state in ('reserved', 'dispatching', 'cancelling')
-      and p_settlement in ('not_started', 'outcome_unknown', 'lease_expired');
+  if p_settlement in ('not_started', 'outcome_unknown', 'lease_expired') then
+    update waybill.actions set version = version + 1, attend_at = clock_timestamp() + interval '5 seconds',
+        uncertain = uncertain or (p_settlement <> 'not_started' and state <> 'reserved'),
+        begin_anew = begin_anew and (p_settlement = 'not_started' or state = 'reserved'),
+        store_epoch = case when uncertain or p_settlement <> 'not_started' then store_epoch end,
+        last_sent_at = case when uncertain or p_settlement <> 'not_started' then last_sent_at end,
+        state = case when p_settlement = 'not_started' and not uncertain and state <> 'cancelling'
+          then 'requested' else 'unknown' end
+      where tenant_id = t.tenant_id and action_id = t.action_id
+        and state in ('reserved', 'dispatching', 'cancelling');
+  end if;
 end
 $$;
 
@@ -81,15 +83,51 @@ begin atomic
       and jsonb_array_length(late_evidence) < 10;
 end;
 
+-- These three wait for what others hold, as long as lock_timeout says. false: it was not to be had, and
+-- nothing was done. Who finds all of it free at once does without them: a block that can be rolled back
+-- has its price.
+
+-- Keeps publishers away and locks the action.
+create function waybill.await_action(p_tenant text, p_action text) returns boolean
+  language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock_shared(hashtextextended('waybill.publication', 0));
+  perform from waybill.actions where tenant_id = p_tenant and action_id = p_action for update;
+  return true;
+exception
+  when lock_not_available then return false;
+end
+$$;
+
+create function waybill.await_conversation(p_lock bigint) returns boolean language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock(p_lock);
+  return true;
+exception
+  when lock_not_available then return false;
+end
+$$;
+
+create function waybill.end_overdue(t waybill.route_attempts) returns boolean language plpgsql as $$
+begin
+  perform waybill.end_attempt(t, 'lease_expired', 'deadline', '{}');
+  return true;
+exception
+  when lock_not_available then return false;
+end
+$$;
+
 -- Reserves the action's route, or says why not; the kinds are those of ReserveAnswer in
 -- src/domain/routes.ts. p_request: {capabilityId, requestDigest, owner, attemptNo, affinityKey,
 -- holdMs, aboveFence}. An attempt of this action that is overdue is ended first. Of what is left of an
--- action it tells the result; while the deployment recovers from a restore nothing new is reserved. One
+-- action it tells the result; while the deployment recovers from a restore nothing new is reserved. Nobody
+-- waits here for longer than a second: what is still held by then is answered as contended. One
 -- plan for all calls, and none is compiled: the planner takes the bounded search for a long one, and
 -- compiling it would cost a thousand times what running it does.
 create function waybill.reserve_route(
   p_tenant text, p_action text, p_request jsonb, p_topology jsonb
-) returns jsonb language plpgsql set plan_cache_mode = force_generic_plan set jit = off as $$
+) returns jsonb language plpgsql set plan_cache_mode = force_generic_plan set jit = off
+  set lock_timeout = '1s' as $$
 declare
   a waybill.actions;
   r waybill.routes;
@@ -99,9 +137,20 @@ declare
 begin
   perform set_config('waybill.tenant', p_tenant, true);
   -- Before the first snapshot that sees the catalog.
-  perform pg_advisory_xact_lock_shared(hashtextextended('waybill.publication', 0));
-  select * into a from waybill.actions where tenant_id = p_tenant and action_id = p_action for update;
-  if not found then a := waybill.find_action(p_tenant, p_action); end if;
+  if pg_try_advisory_xact_lock_shared(hashtextextended('waybill.publication', 0)) then
+    select * into a from waybill.actions where tenant_id = p_tenant and action_id = p_action
+      for update skip locked;
+  end if;
+  if a.action_id is null then
+    if not waybill.await_action(p_tenant, p_action) then
+      return jsonb_build_object('kind', 'contended', 'retryInMs', 50);
+    end if;
+    select * into a from waybill.actions where tenant_id = p_tenant and action_id = p_action
+      for update skip locked;
+    -- One that has come since is not locked, and was not there when it was looked for.
+    if not found then a := waybill.find_action(p_tenant, p_action); end if;
+    if not found and a.closed_at is null then a := null; end if;
+  end if;
   if a.action_id is null then return jsonb_build_object('kind', 'unknown_action'); end if;
   if a.capability_id <> p_request->>'capabilityId' then
     return jsonb_build_object('kind', 'conflict', 'detail', 'the action has another capability');
@@ -114,7 +163,9 @@ begin
     select * into t from waybill.route_attempts
       where tenant_id = p_tenant and action_id = p_action order by attempt_no desc limit 1;
     if t.settled_at is null and t.deadline_at <= clock_timestamp() then
-      perform waybill.end_attempt(t, 'lease_expired', 'deadline', '{}');
+      if not waybill.end_overdue(t) then
+        return jsonb_build_object('kind', 'contended', 'retryInMs', 50);
+      end if;
       select * into t from waybill.route_attempts
         where tenant_id = p_tenant and action_id = p_action and attempt_no = t.attempt_no;
       select * into a from waybill.actions where tenant_id = p_tenant and action_id = p_action;
@@ -155,6 +206,8 @@ create function waybill.choose_binding(
 ) returns jsonb language plpgsql as $$
 declare
   v_key text := p_request->>'affinityKey';
+  v_conversation bigint := hashtextextended(a.tenant_id || '/' || v_key,
+    hashtextextended('waybill.affinity', 0));
   v_pinned text;
   v_chain waybill.bound[];
   v_level waybill.bound[];
@@ -167,20 +220,28 @@ begin
   end if;
   if v_key is not null then
     -- One conversation decides at a time, so that two of its actions cannot choose two accounts.
-    perform pg_advisory_xact_lock(
-      hashtextextended(a.tenant_id || '/' || v_key, hashtextextended('waybill.affinity', 0)));
+    if not pg_try_advisory_xact_lock(v_conversation)
+       and not waybill.await_conversation(v_conversation) then
+      return jsonb_build_object('kind', 'contended', 'retryInMs', 50);
+    end if;
     select instance_id into v_pinned from waybill.affinities
       where tenant_id = a.tenant_id and affinity_key = v_key;
     if found then v_chain := array(select c from unnest(v_chain) c where c.instance_id = v_pinned); end if;
   end if;
-  if not exists (select from unnest(v_chain) c where c.fault is null) then
-    return jsonb_build_object('kind', 'binding_unavailable', 'why',
-      case when v_pinned is not null then 'affinity_unavailable' else v_chain[1].fault end);
+  -- Most tenants have one account: what follows is for several, and no query is made for one.
+  if cardinality(v_chain) <> 1 or v_chain[1].fault is not null then
+    if not exists (select from unnest(v_chain) c where c.fault is null) then
+      return jsonb_build_object('kind', 'binding_unavailable', 'why',
+        case when v_pinned is not null then 'affinity_unavailable' else v_chain[1].fault end);
+    end if;
+    v_chain := array(select c from unnest(v_chain) c where c.fault is null);
   end if;
-  v_chain := array(select c from unnest(v_chain) c where c.fault is null);
   while cardinality(v_chain) > 0 loop
-    v_level := array(select c from unnest(v_chain) c where c.priority =
-      (select min(m.priority) from unnest(v_chain) m));
+    v_level := v_chain;
+    if cardinality(v_chain) > 1 then
+      v_level := array(select c from unnest(v_chain) c where c.priority =
+        (select min(m.priority) from unnest(v_chain) m));
+    end if;
     v_answer := waybill.try_reserve(a, null, v_level, p_request, p_topology);
     if v_answer->>'kind' = 'reserved' then
       if v_key is not null then

@@ -13,3 +13,8 @@ create index routes_by_instance on waybill.routes
   (tenant_id, instance_id, assigned_at desc, action_id desc);
 create index routes_by_replica on waybill.routes
   (tenant_id, replica_id, assigned_at desc, action_id desc);
+
+-- By code unit, which the primary key is not: it would lead through the replicas of all tenants. Of what
+-- changes by itself only the status is in an index, since it changes seldom.
+create index replicas_by_tenant on waybill.replicas (tenant_id, replica_id collate "C");
+create index replicas_by_status on waybill.replicas (tenant_id, status, replica_id collate "C");

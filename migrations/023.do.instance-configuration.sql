@@ -11,8 +11,9 @@ alter table waybill.instances
 
 -- Takes one of the two locks of a publication until the end of the transaction; false: it was not to
 -- be had in time, and the transaction goes on. 'publisher' keeps publishers apart and nobody else
--- takes it. 'publication' is shared by all who route: whoever comes later queues behind the one that
--- waits for it, so that wait is short.
+-- takes it; under it a publisher may think for a minute, as long as comparing a large fleet can take.
+-- 'publication' is shared by all who route: whoever comes later queues behind the one that waits for
+-- it, so that wait is short, and from then on the publisher is given no more time than anybody.
 create function waybill.take_publication_lock(p_lock text, p_wait_ms integer) returns boolean
   language plpgsql as $$
 declare
@@ -21,6 +22,8 @@ begin
   perform set_config('lock_timeout', p_wait_ms::text, true);
   perform pg_advisory_xact_lock(hashtextextended('waybill.' || p_lock, 0));
   perform set_config('lock_timeout', v_usual, true);
+  perform set_config('idle_in_transaction_session_timeout', case p_lock when 'publisher' then '60000'
+    else (select reset_val from pg_settings where name = 'idle_in_transaction_session_timeout') end, true);
   return true;
 exception
   when lock_not_available then

@@ -78,6 +78,8 @@ declare
   v_definition jsonb;
   v_found jsonb[] := '{}';
   v_at text := coalesce(p_after->>'capabilityId', '');
+  -- Ids have plain letters only, which are the same under every collation of the database.
+  v_search text := lower((p_wanted->>'search') collate "C");
   v_looked integer := 0;
   v_bytes bigint := 0;
   v_more boolean := false;
@@ -97,8 +99,8 @@ begin
     select * into c from waybill.capabilities where capability_id = v_id;
     v_profiles := null;
     if (p_wanted->>'interfaceName' is null or c.interface_name = p_wanted->>'interfaceName')
-       and (p_wanted->>'search' is null
-         or strpos(lower(c.capability_id || ' ' || c.interface_name), lower(p_wanted->>'search')) > 0) then
+       and (v_search is null or strpos(c.capability_id, v_search) > 0
+         or strpos(c.interface_name, v_search) > 0) then
       v_served := waybill.served_profiles(p_tenant, v_id);
       v_profiles := v_served;
       if v_profiles is null and (p_wanted->>'unbound')::boolean then

@@ -6,7 +6,7 @@ export function addApply(program: Command): void {
   program
     .command('apply')
     .description('Publish a fleet file: what differs becomes one revision, or nothing is applied.')
-    .requiredOption('-f, --file <file>', 'the fleet file (YAML)')
+    .requiredOption('-f, --file <file>', 'the fleet file (YAML); - reads standard input')
     .option('--json', 'answer as JSON')
     .addHelpText(
       'after',

@@ -9,7 +9,7 @@ export function addDiff(program: Command): void {
   program
     .command('diff')
     .description('Show what `waybill apply` would change, and publish nothing.')
-    .requiredOption('-f, --file <file>', 'the fleet file (YAML)')
+    .requiredOption('-f, --file <file>', 'the fleet file (YAML); - reads standard input')
     .option('--json', 'answer as JSON')
     .addHelpText(
       'after',

@@ -12,7 +12,7 @@ export function addUp(program: Command): void {
       // The story is that of the example's events and targets.
       new Option(
         '--fleet <file>',
-        'the fleet file to publish (default: examples/fleet.yaml)',
+        'the fleet file, published at every start (default: examples/fleet.yaml)',
       ).conflicts('story'),
     )
     .option(

@@ -11,13 +11,11 @@ import type { PoolClient, QueryResult } from 'pg';
 import { WaybillError } from '../domain/errors';
 import { asDomainError, isRetriedConflict } from './sqlstates';
 
-export type DatabaseRole =
-  | 'waybill_owner'
-  | 'waybill_control'
-  | 'waybill_data'
-  | 'waybill_lifecycle'
-  | 'waybill_operations'
-  | 'waybill_observer';
+export const DATABASE_ROLES = [
+  ...(['waybill_owner', 'waybill_control', 'waybill_data'] as const),
+  ...(['waybill_lifecycle', 'waybill_operations', 'waybill_observer'] as const),
+] as const;
+export type DatabaseRole = (typeof DATABASE_ROLES)[number];
 
 export interface DatabaseOptions {
   readonly url: string;

@@ -9,6 +9,7 @@ import { Client } from 'pg';
 import Postgrator from 'postgrator';
 import { WaybillError } from '../domain/errors';
 import type { Database, DatabaseRole, Statement } from './database';
+import { DATABASE_ROLES } from './database';
 import { asDomainError, isMissingObject, isPermissionDenied } from './sqlstates';
 
 /** Schema versions that this build can work with: expand first, contract later. */
@@ -24,7 +25,9 @@ export const schemaStatements = {
   role: {
     name: 'schema_role',
     text: `select rolname as role, rolsuper or rolbypassrls as "bypassesRowSecurity",
-        pg_has_role(current_user, $1::name, 'usage') as "actsAsRole"
+        pg_has_role(current_user, $1::name, 'usage') as "actsAsRole",
+        (select min(o.rolname) from pg_roles o where o.rolname = any ($2::name[])
+          and o.rolname <> $1::name and pg_has_role(current_user, o.oid, 'usage')) as "alsoActsAs"
       from pg_roles where rolname = current_user`,
   },
 } as const satisfies Record<string, Statement>;
@@ -92,7 +95,7 @@ export async function checkDatabase(db: Database, wanted: DatabaseRole): Promise
         `${SUPPORTED_SCHEMA.min} to ${SUPPORTED_SCHEMA.max}: run \`waybill migrate\` of a matching build`,
     );
   }
-  const [role] = await db.query(schemaStatements.role, [wanted]);
+  const [role] = await db.query(schemaStatements.role, [wanted, DATABASE_ROLES]);
   const name = String(role?.['role']);
   if (role?.['bypassesRowSecurity'] === true) {
     throw new WaybillError(
@@ -105,6 +108,13 @@ export async function checkDatabase(db: Database, wanted: DatabaseRole): Promise
     throw new WaybillError(
       'role_wrong',
       `the role ${name} is not a member of ${wanted}: ${REMEDY}`,
+    );
+  }
+  const also = role['alsoActsAs'];
+  if (typeof also === 'string') {
+    throw new WaybillError(
+      'role_wrong',
+      `the role ${name} is also a member of ${also}, and would see the rows of both: ${REMEDY}`,
     );
   }
 }

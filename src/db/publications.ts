@@ -21,7 +21,7 @@ import { onlyRow } from './database';
 import { writeEventSinks, type PublishedSink } from './event-sinks';
 import { projectEvidence, writeEvidence } from './evidence';
 import type { RoutingRows } from './routing-publications';
-import { writeAll, writeReplicas, writeRouting } from './routing-publications';
+import { writeAll, writeCapacities, writeRouting } from './routing-publications';
 
 export const publicationStatements = {
   lock: {
@@ -228,7 +228,7 @@ export async function finishPublication(
   audited: AuditedPublication,
 ): Promise<number> {
   const statements = publicationStatements;
-  await writeReplicas(run, rows.replicas);
+  await writeCapacities(run, rows.capacities);
   await writeAll(run, statements.subscriptions, rows.subscriptions);
   await writeAll(run, statements.releaseIngresses, rows.ingresses);
   await writeAll(run, statements.ingresses, rows.ingresses);

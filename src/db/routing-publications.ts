@@ -67,7 +67,6 @@ export const routingPublicationStatements = {
             credential_revision = excluded.credential_revision,
             quota_policy_id = excluded.quota_policy_id`,
   },
-  // Of a replica that is there only the capacity can change.
   replicas: {
     name: 'publication_replicas',
     text: `insert into waybill.replicas (replica_id, tenant_id, instance_id, connector_id, version,
@@ -78,8 +77,14 @@ export const routingPublicationStatements = {
           "capacityClass", capacity
         from jsonb_to_recordset($1) as r(id text, tenant text, instance text, connector text,
           version text, endpoint text, peer jsonb, "trustDomain" text, transport text, region text,
-          zone text, "capacityClass" text, capacity integer)
-      on conflict (replica_id) do update set capacity = excluded.capacity`,
+          zone text, "capacityClass" text, capacity integer)`,
+  },
+  // Of a replica that is there only the capacity can change.
+  capacities: {
+    name: 'publication_capacities',
+    text: `update waybill.replicas x set capacity = r.capacity
+      from jsonb_to_recordset($1) as r(id text, capacity integer)
+      where x.replica_id = r.id and x.capacity <> r.capacity`,
   },
 } as const satisfies Record<string, Statement>;
 
@@ -91,10 +96,13 @@ export interface RoutingRows {
   readonly quotaPolicies: readonly QuotaPolicyRow[];
   readonly instances: readonly InstanceRow[];
   readonly bindings: readonly BindingRow[];
+  /** New ones only. */
   readonly replicas: readonly ReplicaRow[];
+  /** Of replicas that are there. */
+  readonly capacities: readonly Pick<ReplicaRow, 'id' | 'capacity'>[];
 }
 
-/** All but the replicas; after the versions and instances themselves, which these rows refer to. */
+/** All but the capacities; after the versions and instances themselves, which these rows refer to. */
 export async function writeRouting(run: Run, rows: RoutingRows): Promise<void> {
   const statements = routingPublicationStatements;
   await writeAll(run, statements.capabilities, rows.capabilities);
@@ -102,11 +110,15 @@ export async function writeRouting(run: Run, rows: RoutingRows): Promise<void> {
   await writeAll(run, statements.quotaPolicies, rows.quotaPolicies);
   await writeAll(run, statements.credentials, rows.instances);
   await writeAll(run, statements.bindings, rows.bindings);
+  await writeAll(run, statements.replicas, rows.replicas);
 }
 
 /** Rows that routing and hosts lock all the time: the last ones, and held for the shortest time. */
-export async function writeReplicas(run: Run, replicas: RoutingRows['replicas']): Promise<void> {
-  await writeAll(run, routingPublicationStatements.replicas, replicas);
+export async function writeCapacities(
+  run: Run,
+  capacities: RoutingRows['capacities'],
+): Promise<void> {
+  await writeAll(run, routingPublicationStatements.capacities, capacities);
 }
 
 /** One statement for all of them; none without rows. */

@@ -35,18 +35,21 @@ export function fleetRoutes(app: FastifyInstance, deps: HttpDeps): void {
 async function status(
   deps: HttpDeps,
   request: FastifyRequest,
-  { limit, cursor }: z.output<typeof FleetStatusQuery>,
+  { limit, cursor, status: wanted }: z.output<typeof FleetStatusQuery>,
 ): Promise<TenantFleet> {
   const { tenantId } = principalOf(request);
+  const only = wanted ?? null;
   const { rows, nextCursor } = await readPage(
     {
       cursorKey: deps.cursorKey,
-      scope: { list: 'replicas', tenantId, filters: {} },
+      scope: { list: 'replicas', tenantId, filters: { status: only } },
       limit,
       cursor,
     },
-    (position, count) =>
-      listReplicas(deps.data, { tenantId, after: position?.[1] ?? null, limit: count }),
+    (position, count) => {
+      const after = position?.[1] ?? null;
+      return listReplicas(deps.data, { tenantId, status: only, after, limit: count });
+    },
     (row) => [row.instanceId, row.replicaId],
   );
   const totals = await tenantFleetStatus(deps.data, tenantId);

@@ -26,7 +26,7 @@ export function routeOperationRoutes(app: FastifyInstance, deps: HttpDeps): void
   const typed = app.withTypeProvider<ZodTypeProvider>();
   typed.route({
     method: 'GET',
-    url: '/v1/routes/attempts',
+    url: '/v1/route-attempts',
     config: { scope: READ },
     schema: {
       operationId: 'listAttempts',

@@ -49,15 +49,12 @@ function freeReplica(state: RegistryState, replica: ReplicaEntry, attempt: Attem
   const decides = attempt.probe && opened !== null && opened <= now;
   replica.activeAssignments -= 1;
   if (attempt.probe) replica.probes -= 1;
+  if (attempt.incarnation !== replica.incarnation) return;
   if (attempt.settlement === 'completed' && (opened === null || decides)) {
     replica.unknownFailures = 0;
     replica.circuitOpenUntil = null;
   }
-  const bad =
-    attempt.settlement === 'outcome_unknown' &&
-    attempt.cause === 'host' &&
-    attempt.incarnation === replica.incarnation;
-  if (!bad) return;
+  if (attempt.settlement !== 'outcome_unknown' || attempt.cause !== 'host') return;
   replica.unknownFailures += 1;
   const opens = decides || (opened === null && replica.unknownFailures >= circuitUnknowns);
   if (circuitUnknowns > 0 && opens) replica.circuitOpenUntil = now + circuitOpenMs;

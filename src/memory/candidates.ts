@@ -6,14 +6,16 @@ import type { RegistryState, ReplicaEntry } from './state';
 
 /** Live, not full, and its circuit closed or half open with a probe to spare. */
 export function hasRoom(state: RegistryState, replica: ReplicaEntry): boolean {
-  const now = state.nowMs();
-  const { circuitOpenUntil } = replica;
   return (
-    replica.leaseEndsAt > now &&
+    replica.leaseEndsAt > state.nowMs() &&
     replica.activeAssignments < replica.capacity &&
-    (circuitOpenUntil === null ||
-      (circuitOpenUntil <= now && replica.probes < state.settings.circuitProbes))
+    circuitAdmits(state, replica)
   );
+}
+
+function circuitAdmits(state: RegistryState, { circuitOpenUntil, probes }: ReplicaEntry): boolean {
+  if (circuitOpenUntil === null) return true;
+  return circuitOpenUntil <= state.nowMs() && probes < state.settings.circuitProbes;
 }
 
 /** The best replica for a new route on one of these bindings; null: none has room. */
@@ -52,7 +54,7 @@ export function replicaFault(
   if (live.length === 0) return fault('none_ready', 1_000);
   const suitable = live.filter((replica) => suits(replica, topology));
   if (suitable.length === 0) return fault('wrong_topology', 5_000);
-  if (suitable.every(({ circuitOpenUntil }) => circuitOpenUntil !== null)) {
+  if (!suitable.some((replica) => circuitAdmits(state, replica))) {
     const first = Math.min(...suitable.map(({ circuitOpenUntil }) => circuitOpenUntil ?? now));
     const retryInMs = Math.max(250, first - now);
     return { kind: 'replica_unavailable', why: 'circuit_open', retryInMs };

@@ -49,8 +49,9 @@ function isWanted(
 ): boolean {
   if (wanted.capabilityId !== null && wanted.capabilityId !== capabilityId) return false;
   if (wanted.interfaceName !== null && wanted.interfaceName !== interfaceName) return false;
-  const search = wanted.search?.toLowerCase() ?? '';
-  return `${capabilityId} ${interfaceName}`.toLowerCase().includes(search);
+  // Ids have plain letters only.
+  const search = wanted.search?.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()) ?? '';
+  return [capabilityId, interfaceName].some((text) => text.includes(search));
 }
 
 function definition(

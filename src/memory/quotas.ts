@@ -60,11 +60,13 @@ function takeRate(state: RegistryState, bound: Bound): number {
   if (bound.rateLimit === null) return Math.max(0, pauseMs);
   const { permits, perMs, burst } = bound.rateLimit;
   const each = perMs / permits;
-  const due = Math.max(state.rates.get(key) ?? now, now);
+  const known = state.rates.get(key) ?? { dueAt: now, eachMs: each };
+  // As many ahead as by the rate before, at the pace of this one.
+  const due = now + Math.max(0, ((known.dueAt - now) * each) / known.eachMs);
   const aheadMs = due - each * (burst - 1) - now;
-  if (aheadMs > 0 || pauseMs > 0) return Math.max(1, aheadMs, pauseMs);
-  state.rates.set(key, due + each);
-  return 0;
+  const waits = aheadMs > 0 || pauseMs > 0;
+  state.rates.set(key, { dueAt: waits ? due : due + each, eachMs: each });
+  return waits ? Math.max(1, aheadMs, pauseMs) : 0;
 }
 
 /** The provider wants to be left alone: nothing is reserved on the instance before, at most a day. */

@@ -148,6 +148,12 @@ export interface CounterEntry {
   drainMs: number | null;
 }
 
+export interface RateSchedule {
+  readonly dueAt: number;
+  /** How far apart they come by the rate that it was reckoned with. */
+  readonly eachMs: number;
+}
+
 export interface RegistryState {
   readonly nowMs: () => number;
   settings: FleetSettings;
@@ -164,7 +170,7 @@ export interface RegistryState {
   readonly actions: Map<string, ActionEntry>;
   readonly counters: Map<string, CounterEntry>;
   /** When the next reservation of an instance would be due if they came evenly. */
-  readonly rates: Map<string, number>;
+  readonly rates: Map<string, RateSchedule>;
   /** Until when the provider of an instance wants to be left alone. */
   readonly rateHolds: Map<string, number>;
   readonly affinities: Map<string, string>;

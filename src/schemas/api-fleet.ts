@@ -3,7 +3,10 @@ import { z } from 'zod';
 import { Answered, pageFields, paging } from './api-common';
 import { FleetStatusRow, ReplicaIdentityRow } from './replica-rows';
 
-export const FleetStatusQuery = z.strictObject(paging);
+export const FleetStatusQuery = z.strictObject({
+  ...paging,
+  status: ReplicaIdentityRow.shape.status.optional().describe('Only replicas that are so.'),
+});
 
 /** One host process with its lease and its load. */
 export const Replica = z

@@ -7,6 +7,7 @@ import { duplicateMistakes } from './fleet/duplicates';
 import { FLEET_DOCUMENTS, FLEET_KINDS } from './fleet/documents';
 import type { FleetDocuments, FleetKind } from './fleet/documents';
 import { describeIssues } from './fleet/issues';
+import { textFault } from './fleet/json-values';
 import type { FleetMistake, Place, Placed } from './fleet/mistakes';
 import { mistakeAt } from './fleet/mistakes';
 import type { YamlDocument } from './fleet/yaml-documents';
@@ -45,8 +46,7 @@ export function readFleet(text: string, schemes: ShippedSchemes): Fleet {
     ...{ mistakes: [], broken: new Set() },
   };
   for (const document of parseYamlDocuments(text)) readDocument(document, schemes, draft);
-  draft.mistakes.push(...duplicateMistakes(draft));
-  return draft;
+  return { ...draft, mistakes: draft.mistakes.concat(duplicateMistakes(draft)) };
 }
 
 const HeadText = z.string().max(100).optional().catch(undefined);
@@ -105,7 +105,21 @@ function readDocument(document: YamlDocument, schemes: ShippedSchemes, draft: Fl
   const written =
     kind === 'Connector' ? withScheme(document.written, schemes, place, draft) : document.written;
   keep(kind, written, place, draft);
+  keepFromPostgres(document.written, place, { draft, before });
   if (draft.mistakes.length > before) draft.broken.add(key);
+}
+
+/** A text that Postgres cannot hold is a mistake in every field; those of JSON have said so already. */
+function keepFromPostgres(
+  written: unknown,
+  place: Place,
+  { draft, before }: { readonly draft: FleetDraft; readonly before: number },
+): void {
+  const fault = textFault(written);
+  if (fault === null) return;
+  const mistake = mistakeAt(place, fault.path, fault.problem);
+  const said = draft.mistakes.slice(before).some(({ field }) => field === mistake.field);
+  if (!said) draft.mistakes.push(mistake);
 }
 
 function keep(kind: FleetKind, written: unknown, place: Place, draft: FleetDraft): void {
@@ -113,8 +127,9 @@ function keep(kind: FleetKind, written: unknown, place: Place, draft: FleetDraft
     const parsed = schema.safeParse(written);
     if (parsed.success) into.push({ place, thing: parsed.data });
     else {
-      const problems = describeIssues(parsed.error.issues, written, schema);
-      draft.mistakes.push(...problems.map(({ path, problem }) => mistakeAt(place, path, problem)));
+      for (const { path, problem } of describeIssues(parsed.error.issues, written, schema)) {
+        draft.mistakes.push(mistakeAt(place, path, problem));
+      }
     }
   };
   switch (kind) {

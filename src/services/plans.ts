@@ -3,7 +3,8 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import type { TenantId } from '../domain/ids';
 import type { CapabilityCatalog, PlannedContract } from '../domain/registry-ports';
 import type { PlanAnswer, PlanStep } from '../schemas/api-plans';
-import type { RequestChecks } from './actions/request-checks';
+import { canonicalJson } from '../schemas/canonical-json';
+import { sizeProblem, type RequestChecks } from './actions/request-checks';
 
 export interface PlanServices {
   readonly catalog: CapabilityCatalog;
@@ -43,7 +44,8 @@ function judge(
     return { stepId, capabilityId, visible: false, errors: [], ...unknown };
   }
   const { sideEffect } = contract;
-  const problem = checks.problem(contract, request);
+  const bytes = Buffer.from(canonicalJson(request));
+  const problem = sizeProblem(bytes) ?? checks.problem(contract, request);
   const errors =
     problem === null ? [] : [{ field: problem.field ?? 'request', message: problem.detail }];
   const approvalNeeded = sideEffect === 'external';

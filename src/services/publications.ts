@@ -86,10 +86,8 @@ async function withSignatures(fleet: Fleet): Promise<Fleet> {
 }
 
 async function difference(control: Database, fleet: Fleet): Promise<FleetDifference> {
-  return control.snapshot(async (run) => {
-    const published = await readPublished(run, fleet);
-    return { revision: published.revision, changes: compare(fleet, published).changes };
-  });
+  const published = await control.snapshot((run) => readPublished(run, fleet));
+  return { revision: published.revision, changes: compare(fleet, published).changes };
 }
 
 async function publish(run: Run, fleet: Fleet, actor: string): Promise<PublishedFleet> {

@@ -7,6 +7,7 @@ import {
   SearchAttributeType,
   TypedSearchAttributes,
   defineSearchAttributeKey,
+  type Priority,
 } from '@temporalio/common';
 import type { DeliveryRef, DeliveryWorkflowInput } from '../domain/delivery-activities';
 import { NUDGE_SIGNAL } from '../domain/delivery-activities';
@@ -47,8 +48,18 @@ export class DeliveryWorkflows {
 
   /** The same, and tells a running workflow that its row has changed. */
   async nudge(ref: DeliveryRef, about: DeliveryAbout): Promise<void> {
+    await this.#signal(ref, about, fairlyFor(ref.tenantId));
+  }
+
+  /** The same for one of many that are replayed: where it is started anew, live ones go first. */
+  async replay(ref: DeliveryRef, about: DeliveryAbout): Promise<void> {
+    await this.#signal(ref, about, fairlyFor(ref.tenantId, 'later'));
+  }
+
+  async #signal(ref: DeliveryRef, about: DeliveryAbout, priority: Priority): Promise<void> {
     await this.#client.workflow.signalWithStart(DELIVERY_WORKFLOW, {
       ...this.#options(ref, about),
+      priority,
       signal: NUDGE_SIGNAL,
       signalArgs: [],
     });

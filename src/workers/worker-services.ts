@@ -102,7 +102,7 @@ export async function workerServices(
     bulkReplays: {
       ...{ data, signingKey, metrics: telemetry.deliveries },
       random: Math.random,
-      nudge: (ref, about) => replayed.nudge(ref, about),
+      nudge: (ref, about) => replayed.replay(ref, about),
     },
     upkeep: {
       operations,

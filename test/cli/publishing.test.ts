@@ -11,6 +11,7 @@ import {
   account,
   binding,
   capability,
+  connector,
   fleetOf,
   replica,
   target,
@@ -77,6 +78,28 @@ describe('diff', () => {
     expect(wrong.stdout).toMatch(/^line 4, Target acme\/ci \(document 1\): http\.url: /);
     expect(failureOf(wrong).code).toBe('fleet_invalid');
     expect((await run('diff', '-f', 'no-such-file')).code).toBe(2);
+  });
+});
+
+describe('a fleet file', () => {
+  test('is read from standard input as well', async () => {
+    const applied = await waybill(['apply', '-f', '-', '--json'], env(), target());
+    expect(JSON.parse(applied.stdout)).toMatchObject({ revision: 1, changed: true });
+    const exported = await run('fleet', 'export');
+    const differs = await waybill(['diff', '-f', '-'], env(), exported.stdout);
+    expect(differs).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  test('that is not UTF-8 is refused, not read as something else', async () => {
+    const file = path.join(newHome(), 'fleet.yaml');
+    for (const encoding of ['latin1', 'utf16le'] as const) {
+      writeFileSync(file, Buffer.from(connector('name: Caf\u00e9'), encoding));
+      const refused = await run('apply', '-f', file);
+      expect(refused).toMatchObject({ code: 1, stdout: '' });
+      expect(failureOf(refused)).toEqual({
+        ...{ code: 'fleet_unreadable', message: 'the fleet file is not UTF-8; save it as such' },
+      });
+    }
   });
 });
 

@@ -57,6 +57,9 @@ test('fleet status shows the replicas, their load and the figures of all', async
   expect(stdout).toMatch(/^REPLICA +INSTANCE +VERSION +STATUS +LOAD +CIRCUIT +LEASE ENDS/m);
   expect(stdout).toMatch(/^host-1 +main +1\.0\.0 +ready +1\/4 +closed +\d{4}-\S+Z +1$/m);
   expect(stdout).toMatch(/^host-2 +main +1\.0\.0 +offline +0\/10 +closed +- +0$/m);
+  const offline = (await waybill(['fleet', 'status', '--status', 'offline'], env)).stdout;
+  expect(offline).toMatch(/^replicas: 1 ready, 1 offline; [^]*^host-2 /m);
+  expect(offline).not.toMatch(/^host-1/m);
   const json = (await waybill(['fleet', 'status', '--json'], env)).stdout;
   expect(TenantFleet.parse(JSON.parse(json)).replicas).toHaveLength(2);
 });

@@ -11,6 +11,8 @@ import type { TestDatabase } from '../support/test-database';
 const LIMIT = 51;
 /** A page joins its rows to others by their keys, at a few blocks each; reading them all takes thousands. */
 const MOST_BLOCKS = 700;
+/** A page far back costs no more than its own rows: what is newer is not read again. */
+const LAST_PAGE_BLOCKS = 150;
 
 let db: TestDatabase;
 beforeAll(async () => {
@@ -44,8 +46,11 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => db.drop());
 
-const read = (statement: { readonly text: string }, values: readonly unknown[]) =>
-  rowsWithin(db, MOST_BLOCKS, statement, values);
+const read = (
+  statement: { readonly text: string },
+  values: readonly unknown[],
+  mostBlocks = MOST_BLOCKS,
+) => rowsWithin(db, mostBlocks, statement, values);
 
 const LATE = '2026-01-01T02:00:00.000000Z';
 type Wanted = Partial<Record<'capability' | 'waiting' | 'from' | 'until' | 'at' | 'id', unknown>>;
@@ -72,6 +77,15 @@ test.each<[string, number, Wanted & { readonly states?: readonly string[] }]>([
   const answered =
     states === undefined ? read(list, values) : read(listStates, [...values, states]);
   expect(await answered).toBe(rows);
+});
+
+test('the last page of actions or routes costs no more than its own rows', async () => {
+  const place = ['2026-01-01T00:00:10.500000Z', 'n-10', LIMIT];
+  const { list } = actionListStatements;
+  const none = [null, null, null, null];
+  expect(await read(list, ['acme', ...none, ...place], LAST_PAGE_BLOCKS)).toBe(11);
+  const routes = routeListStatements.list;
+  expect(await read(routes, ['acme', null, null, ...place], LAST_PAGE_BLOCKS)).toBe(11);
 });
 
 test.each<[string, number, readonly unknown[], 'open' | 'all']>([

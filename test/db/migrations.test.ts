@@ -151,6 +151,25 @@ describe('the check at start', () => {
     }
   });
 
+  test.each(['waybill_operations', 'waybill_owner'])(
+    'refuses a login that is a member of %s, too: it would see the rows of both',
+    async (other) => {
+      await migrate(url);
+      const login = `waybill_both_${randomBytes(6).toString('hex')}`;
+      await rows(`create role ${login} in role waybill_data, ${other}`);
+      const theirs = new URL(url);
+      theirs.searchParams.set('options', `-c role=${login}`);
+      try {
+        await expect(checkAs(null, 'waybill_data', theirs.toString())).rejects.toMatchObject({
+          code: 'role_wrong',
+          message: expect.stringContaining(`also a member of ${other}`) as string,
+        });
+      } finally {
+        await rows(`drop role ${login}`);
+      }
+    },
+  );
+
   test('start-up options of the URL do not take the role away', async () => {
     await migrate(url);
     const bringing = new URL(url);

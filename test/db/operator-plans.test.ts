@@ -5,6 +5,7 @@
  */
 import { attemptListStatements } from '../../src/db/attempt-lists';
 import { quotaListStatements } from '../../src/db/quota-lists';
+import { replicaListStatements } from '../../src/db/replica-lists';
 import { analyzeActions, manyActions, rowsWithin } from '../support/many-actions';
 import type { TestDatabase } from '../support/test-database';
 
@@ -27,8 +28,29 @@ beforeAll(async () => {
       where action_id like 'n-%' and substr(action_id, 3)::integer % 2 = 0`,
   );
   await analyzeActions(db);
+  await manyReplicas();
 }, 120_000);
 afterAll(() => db.drop());
+
+/** Of the other tenant come first by id; of the own ones the last are drained. */
+async function manyReplicas(): Promise<void> {
+  for (const [tenant, prefix, count] of [
+    ['rival', 'a', 12_000],
+    ['acme', 'z', 3_000],
+  ] as const) {
+    const columns = `tenant_id, instance_id, connector_id, version, endpoint, peer_principal_id,
+      peer_principal_kind, peer_did, trust_domain, transport_profile, region, zone, capacity_class`;
+    await db.rows(
+      `insert into waybill.replicas (replica_id, capacity, status, ${columns})
+        select $2 || '-' || lpad(n::text, 6, '0'), 5,
+            case when n >= $3 - 5 then 'drained' else 'ready' end, ${columns}
+          from (select * from waybill.replicas where tenant_id = $1 limit 1) r,
+            generate_series(0, $3::integer - 1) n`,
+      [tenant, prefix, count],
+    );
+  }
+  await db.rows('vacuum analyze waybill.replicas');
+}
 
 const read = (
   statement: { readonly text: string },
@@ -57,4 +79,19 @@ test('quota scopes and their holders are read in bounds', async () => {
   const keys = ['acme/tracker/tickets.create', 'acme'];
   const values = ['acme', ['binding', 'tenant'], keys];
   expect(await read(holders, values, HOLDER_BLOCKS)).toBe(10);
+});
+
+test.each<[string, string | null, string | null, number]>([
+  ['all', null, null, LIMIT],
+  ['all, later', null, 'z-002500', LIMIT],
+  ['a common state', 'ready', null, LIMIT],
+  ['a common state, later', 'ready', 'z-002500', LIMIT],
+  ['a rare state', 'drained', null, 5],
+  ['a state that none has', 'draining', null, 0],
+])('a page of replicas, %s, reads few blocks', async (_what, status, after, rows) => {
+  const { list, listStatus } = replicaListStatements;
+  const values = ['acme', after, LIMIT];
+  const page =
+    status === null ? read(list, values, 100) : read(listStatus, [...values, status], 100);
+  expect(await page).toBe(rows);
 });

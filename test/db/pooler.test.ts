@@ -15,7 +15,7 @@ import { publishFleet } from '../../src/services/publications';
 import { ANYWHERE, Rig, requestOf } from '../registry/fixture';
 import { memoryFixture } from '../registry/memory-fixture';
 import * as documents from '../support/fleet-texts';
-import { startPooler, type Pooler } from '../support/pooler';
+import { startPooler, TIMEOUTS, type Pooler } from '../support/pooler';
 import { imbalance } from '../support/recount';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 
@@ -109,10 +109,16 @@ test('in turn on one backend, no tenant is left for the next one', async () => {
 });
 
 test('a call leaves no setting, no statement and no lock on its backend', async () => {
-  const settings = `select current_setting('lock_timeout') as lock, current_user as role,
+  const settings = `select
+    ${Object.keys(TIMEOUTS)
+      .map((name) => `current_setting('${name}') as ${name}`)
+      .join(', ')},
+    (select rolsuper or rolbypassrls from pg_roles where rolname = current_user) as above,
+    pg_has_role('waybill_data', 'usage') as data,
     (select count(*)::integer from pg_prepared_statements) as prepared`;
   const before = await ask(settings);
-  expect(before.flat()).toMatchObject([1, 2].map(() => ({ role: 'waybill_data', prepared: 0 })));
+  const each = { ...TIMEOUTS, above: false, data: true, prepared: 0 };
+  expect(before.flat()).toEqual([each, each]);
   const holder = new Client({ connectionString: db.url });
   await holder.connect();
   try {

@@ -84,6 +84,21 @@ describe('the status of the fleet', () => {
     expect(second).toMatchObject({ totals, nextCursor: null });
   });
 
+  it('names those of one status, by pages, with the figures of all', async () => {
+    const { totals } = await status();
+    const first = await status('?status=offline&limit=1');
+    expect(first.replicas.map(({ replicaId }) => replicaId)).toEqual(['c-gone']);
+    expect(first.totals).toEqual(totals);
+    const second = await status(`?status=offline&limit=1&cursor=${first.nextCursor ?? ''}`);
+    expect(second.replicas.map(({ replicaId }) => replicaId)).toEqual(['d-new']);
+    expect(second.nextCursor).toBeNull();
+    expect((await status('?status=draining')).replicas).toEqual([]);
+    const other = `/v1/fleet/status?status=ready&cursor=${first.nextCursor ?? ''}`;
+    expect(problem(await h.call(other, TOKEN))).toMatchObject({ code: 'invalid_cursor' });
+    const unheard = await h.call('/v1/fleet/status?status=asleep', TOKEN);
+    expect(problem(unheard)).toMatchObject({ code: 'invalid_request', field: 'status' });
+  });
+
   it('shows a circuit whose time is over as half open', async () => {
     await rig.fixture.elapse(31_000);
     const [broken] = (await status()).replicas;
@@ -104,7 +119,7 @@ describe('the status of the fleet', () => {
     });
   });
 
-  it('is for the scope of reading the fleet alone, and takes no filter', async () => {
+  it('is for the scope of reading the fleet alone, and takes no other filter', async () => {
     const answer = await h.call('/v1/fleet/status', { scopes: [ACTIONS_READ] });
     expect(problem(answer)).toMatchObject({ status: 403, code: 'scope_missing' });
     const filtered = await h.call('/v1/fleet/status?tenant=rival', TOKEN);

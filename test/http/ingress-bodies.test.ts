@@ -217,7 +217,9 @@ function head(hook: CatalogFixture, body: Uint8Array, framing: string): string {
 
 describe('bodies under way at once', () => {
   it('are bounded over all senders, and what was taken is given back', async () => {
-    const own = await Harness.start({ bodyBudgetBytes: 10_000 });
+    // The sender that holds its body back must not be given up before anybody has looked.
+    const patience = { bodyIdleMs: 60_000, requestMs: 60_000 };
+    const own = await Harness.start({ bodyBudgetBytes: 10_000, patience });
     try {
       const hook = await insertCatalog(own.db);
       const held = connect(own.port, '127.0.0.1');

@@ -89,6 +89,14 @@ describe('verifying a plan', () => {
     ]);
   });
 
+  it('is not verified where one request is larger than any host takes', async () => {
+    const request = 'x'.repeat(1024 * 1024);
+    const { verified, steps } = await verify([step('good'), step('large', { request })]);
+    expect(verified).toBe(false);
+    const message = `the request has ${request.length + 2} bytes; a host takes ${request.length}`;
+    expect(steps.map(({ errors }) => errors)).toEqual([[], [{ field: 'request', message }]]);
+  });
+
   it('is not verified where the tenant does not see one capability', async () => {
     const unseen = { visible: false, errors: [], sideEffect: null, approvalNeeded: null };
     const unknown = await verify([step('good'), step('bad', { capabilityId: 'none' })]);

@@ -42,8 +42,13 @@ async function doubted(action: string): Promise<void> {
 
 describe('attempts', () => {
   const attempts = (query: string, tenant?: string) =>
-    get<AttemptPage>(`/v1/routes/attempts?${query}`, tenant);
+    get<AttemptPage>(`/v1/route-attempts?${query}`, tenant);
   const ids = (page: AttemptPage) => page.attempts.map(({ actionId }) => actionId);
+
+  it('hide no action: one that is called so has its route', async () => {
+    await rig.reserved('attempts');
+    expect((await get<RouteDetail>('/v1/routes/attempts')).actionId).toBe('attempts');
+  });
 
   it('that are open come the longest first, page by page', async () => {
     for (const action of ['c', 'a', 'b']) await rig.reserved(action);
@@ -83,17 +88,14 @@ describe('attempts', () => {
   });
 
   it.each(['', 'state=closed', 'state=open&limit=0'])('are refused by "%s"', async (query) => {
-    const answer = await h.call(`/v1/routes/attempts?${query}`, READ);
+    const answer = await h.call(`/v1/route-attempts?${query}`, READ);
     expect(problem(answer)).toMatchObject({ status: 400, code: 'invalid_request' });
   });
 
   it('take no cursor of the other list', async () => {
     for (const action of ['a', 'b']) await rig.reserved(action);
     const { nextCursor } = await attempts('state=open&limit=1');
-    const other = await h.call(
-      `/v1/routes/attempts?state=unknown&cursor=${nextCursor ?? ''}`,
-      READ,
-    );
+    const other = await h.call(`/v1/route-attempts?state=unknown&cursor=${nextCursor ?? ''}`, READ);
     expect(problem(other).code).toBe('invalid_cursor');
   });
 });

@@ -100,6 +100,19 @@ describe('the OpenAPI document', () => {
     expect(document).toEqual(JSON.parse(readFileSync(OPENAPI, 'utf8')));
   });
 
+  it('has no path of fixed words that hides what has those words as its id', () => {
+    const paths = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => [method, ...path.split('/')]),
+    );
+    const isId = (part: string | undefined) => part?.startsWith('{') === true;
+    const hides = (one: readonly string[], other: readonly string[]) =>
+      one.length === other.length &&
+      one.some((part, at) => !isId(part) && isId(other[at])) &&
+      one.every((part, at) => part === other[at] || isId(other[at]));
+    const hidden = paths.flatMap((one) => paths.filter((other) => hides(one, other)));
+    expect(hidden).toEqual([]);
+  });
+
   it('is OpenAPI 3.1 with every route, its scope and its problems', () => {
     expect(document.openapi).toBe('3.1.0');
     const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -125,8 +138,8 @@ describe('the OpenAPI document', () => {
       'get /v1/replays',
       'get /v1/replays/{jobId}',
       'get /v1/replays/{jobId}/items',
+      'get /v1/route-attempts',
       'get /v1/routes',
-      'get /v1/routes/attempts',
       'get /v1/routes/{actionId}',
       'get /webhooks/{ingressRef}',
       'post /factory/deliveries/{deliveryId}/replay',

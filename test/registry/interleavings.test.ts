@@ -15,12 +15,8 @@ import { LaneRegistry } from './interleavings/lanes';
 import { orderly } from './interleavings/orders';
 import { rounds as wildRounds } from './interleavings/lane-steps';
 import { orderlyRounds } from './interleavings/order-steps';
+import { REPLAY } from './replaying';
 
-const given = (name: string) => process.env[name] ?? '';
-const REPLAY = {
-  ...(given('WAYBILL_SEED') === '' ? {} : { seed: Number(given('WAYBILL_SEED')) }),
-  ...(given('WAYBILL_PATH') === '' ? {} : { path: given('WAYBILL_PATH') }),
-};
 const RUNS = 12;
 /** No run begins after that; the first one always does. */
 const BOUND_MS = 10_000;

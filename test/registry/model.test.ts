@@ -1,6 +1,7 @@
 /**
  * Model-based: random sequences of operations give the same answers in memory and in a real Postgres,
- * and leave the same figures. One host, so that no tie between hosts has to be broken alike.
+ * and leave the same figures. One host, so that no tie between hosts has to be broken alike. A failing
+ * sequence is replayed as `replaying` says.
  */
 import fc from 'fast-check';
 import { tenantId } from '../../src/domain/ids';
@@ -10,6 +11,7 @@ import type { RegistryFixture } from './fixture';
 import { Rig } from './fixture';
 import { memoryFixture } from './memory-fixture';
 import { postgresFixture } from './postgres-fixture';
+import { REPLAY } from './replaying';
 
 const ACTIONS = Array.from({ length: 10 }, (_, nth) => `a${nth}`);
 const CALLS = ['heartbeat', 'unhealthy', 'drain', 'offline'] as const;
@@ -187,6 +189,6 @@ test('memory and Postgres answer any sequence alike', async () => {
       },
     ),
     // Shrinking would take longer than reading the sequence.
-    { numRuns: 20, endOnFailure: true },
+    { numRuns: 20, endOnFailure: true, ...REPLAY },
   );
 });

@@ -111,6 +111,30 @@ webhookScheme:
   });
 });
 
+test.each([
+  ['a comment, an end mark and a directive between them', '# c\n...\n%YAML 1.2\n---\n'],
+  ['a byte order mark before them', '\ufeffkind: QuotaPolicy\nid: a\nlimits: {}\n---\n'],
+  ['lines that end as on Windows', 'kind: QuotaPolicy\r\nid: a\r\nlimits: {}\r\n---\r\n'],
+  ['an empty document before them', '---\n---\n'],
+])('mistakes stand on their lines with %s', (_what, before) => {
+  const text = `${before}kind: QuotaPolicy\nlimit: {}\n---\nkind: QuotaPolicy\nid: b\nlimits: 7\n`;
+  const first = before.split('\n').length;
+  const found = read(text).mistakes.map(({ line, field }) => `${line} ${field}`);
+  // A field that is missing stands where its document begins.
+  expect(found).toEqual([
+    `${first} id`,
+    `${first} limits`,
+    `${first + 1} limit`,
+    `${first + 5} limits`,
+  ]);
+});
+
+test('more mistakes than a call takes arguments are all told', () => {
+  const wrong = Array.from({ length: 130_000 }, () => 'x').join(', ');
+  const { mistakes } = read(`kind: Instance\ngrants: [${wrong}]\n`);
+  expect(mistakes.filter(({ field }) => field.startsWith('grants[')).length).toBe(130_000);
+});
+
 describe('a text that is not YAML', () => {
   test.each([
     ['a tab as indentation', 'kind: Target\nhttp:\n\turl: x\n', /line 3/],
@@ -118,7 +142,7 @@ describe('a text that is not YAML', () => {
     ['an open bracket', 'kind: [Target\n', /line 2|line 1/],
     ['an unknown tag', 'kind: !secret Target\n', /line 1/],
     ['aliases that grow without end', bomb(), /alias/i],
-    ['more than 4 MiB', `# ${'x'.repeat(4 * 1024 * 1024)}`, /larger than 4 MiB/],
+    ['more than 64 MiB', `# ${'x'.repeat(64 * 1024 * 1024)}`, /larger than 64 MiB/],
   ])('%s is unreadable, with the line', (_name, text, expected) => {
     const error = thrownBy(() => read(text));
     expect(error).toMatchObject({ code: 'fleet_unreadable' });

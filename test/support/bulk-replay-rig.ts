@@ -36,7 +36,7 @@ export class BulkReplayRig {
     this.services = {
       ...{ data: rig.services.data, signingKey: rig.services.signingKey },
       random: () => 0,
-      nudge: (ref, about) => workflows.nudge(ref, about),
+      nudge: (ref, about) => workflows.replay(ref, about),
     };
   }
 

@@ -4,6 +4,7 @@
  * connection, which hands its only backend on after each transaction as a pooler does.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -16,6 +17,11 @@ import { until } from './until';
 const ROLES: readonly DatabaseRole[] = [
   ...(['waybill_control', 'waybill_data', 'waybill_lifecycle', 'waybill_operations'] as const),
 ];
+/** What a pool of Waybill asks for where no pooler is in between; see docs/operations. */
+export const TIMEOUTS = {
+  ...{ statement_timeout: '10s', lock_timeout: '5s' },
+  idle_in_transaction_session_timeout: '15s',
+} as const;
 /** Of Debian; PgBouncer refuses to run as root. */
 const NOBODY = 65_534;
 
@@ -54,11 +60,12 @@ function oneConnection(databaseUrl: string): Pooler {
 }
 
 async function pgBouncer(executable: string, databaseUrl: string): Promise<Pooler> {
+  const logins = await makeLogins(databaseUrl);
   const folder = mkdtempSync(path.join(tmpdir(), 'waybill-pooler-'));
   chmodSync(folder, 0o755);
   const port = await freePort();
   const file = path.join(folder, 'pgbouncer.ini');
-  writeFileSync(file, configuration(new URL(databaseUrl), port), { mode: 0o644 });
+  writeFileSync(file, configuration(new URL(databaseUrl), port, logins), { mode: 0o644 });
   const asRoot = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
   const said: string[] = [];
   const child = spawn(executable, [file], { stdio: ['ignore', 'ignore', 'pipe'], ...asRoot });
@@ -67,8 +74,13 @@ async function pgBouncer(executable: string, databaseUrl: string): Promise<Poole
   const answers = until('PgBouncer answers', () =>
     asAdmin(url('waybill_data'), (client) => client.query('select 1')).catch(() => null),
   );
-  await answers.catch(async (error: unknown) => {
+  const end = async () => {
     await ended(child);
+    rmSync(folder, { recursive: true, force: true });
+    await dropLogins(databaseUrl, logins);
+  };
+  await answers.catch(async (error: unknown) => {
+    await end();
     throw new Error(said.join(''), { cause: error });
   });
   const pools: Database[] = [];
@@ -82,29 +94,50 @@ async function pgBouncer(executable: string, databaseUrl: string): Promise<Poole
     },
     async stop() {
       await Promise.all(pools.map((pool) => pool.close()));
-      await ended(child);
-      rmSync(folder, { recursive: true, force: true });
+      await end();
     },
   };
 }
 
+/** A login for each role, with the time-outs that no client can bring through the pooler. */
+type Logins = ReadonlyMap<DatabaseRole, string>;
+const PASSWORD = 'pooled';
+
+async function makeLogins(databaseUrl: string): Promise<Logins> {
+  const own = randomBytes(4).toString('hex');
+  const logins = new Map(ROLES.map((role) => [role, `${role}_${own}`] as const));
+  await asAdmin(databaseUrl, async (client) => {
+    for (const [role, login] of logins) {
+      await client.query(`create role ${login} login password '${PASSWORD}' in role ${role}`);
+      for (const [name, value] of Object.entries(TIMEOUTS)) {
+        await client.query(`alter role ${login} set ${name} = '${value}'`);
+      }
+    }
+  });
+  return logins;
+}
+
+async function dropLogins(databaseUrl: string, logins: Logins): Promise<void> {
+  await asAdmin(databaseUrl, async (client) => {
+    for (const login of logins.values()) await client.query(`drop role ${login}`);
+  });
+}
+
 /** A database for each role, on two backends; a client's start-up parameters reach none of them. */
-function configuration(server: URL, port: number): string {
-  const to = [
-    ...[`host=${server.hostname}`, `port=${server.port}`, `dbname=${server.pathname.slice(1)}`],
-    `user=${decodeURIComponent(server.username)}`,
-    `password=${decodeURIComponent(server.password)}`,
-  ].join(' ');
+function configuration(server: URL, port: number, logins: Logins): string {
+  const to = `host=${server.hostname} port=${server.port} dbname=${server.pathname.slice(1)}`;
   return [
     '[databases]',
-    ...ROLES.map((role) => `${role} = ${to} pool_size=2 connect_query='set role ${role}'`),
+    ...[...logins].map(
+      ([role, login]) => `${role} = ${to} user=${login} password=${PASSWORD} pool_size=2`,
+    ),
     '[pgbouncer]',
     'pool_mode = transaction',
     'listen_addr = 127.0.0.1',
     `listen_port = ${port}`,
     'unix_socket_dir =',
     'auth_type = any',
-    'ignore_startup_parameters = extra_float_digits, options, statement_timeout, lock_timeout, idle_in_transaction_session_timeout',
+    'ignore_startup_parameters = statement_timeout, lock_timeout, idle_in_transaction_session_timeout',
     '',
   ].join('\n');
 }

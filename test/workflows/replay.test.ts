@@ -7,7 +7,7 @@ import { publicKeySet } from '../../src/signing/keys';
 import { bulkReplayStatementType } from '../../src/signing/bulk-replay-statement';
 import { BulkReplayRig } from '../support/bulk-replay-rig';
 import { failedInOneGo, plannedIds } from '../support/bulk-replays';
-import type { CatalogFixture } from '../support/catalog-fixture';
+import type { CatalogFixture, CatalogOptions } from '../support/catalog-fixture';
 import { until } from '../support/until';
 
 let bulk: BulkReplayRig;
@@ -23,9 +23,9 @@ beforeEach(() => {
 });
 
 /** A tenant of its own, with what an incident has left. */
-async function incident(count: number): Promise<CatalogFixture> {
+async function incident(count: number, options: CatalogOptions = {}): Promise<CatalogFixture> {
   tenants += 1;
-  const fixture = await bulk.rig.catalog({ tenant: `tenant-${tenants}` });
+  const fixture = await bulk.rig.catalog({ tenant: `tenant-${tenants}`, ...options });
   await failedInOneGo(bulk.rig.db, fixture, count);
   return fixture;
 }
@@ -132,7 +132,7 @@ test('an empty plan ends with a receipt of nothing', async () => {
 });
 
 test('a target that fails again gets no more: the breaker stops the job early', async () => {
-  const fixture = await incident(120);
+  const fixture = await incident(120, { breakerFailures: 5 });
   bulk.rig.receiver.otherwise = { status: 503 };
   const ref = await bulk.plan(fixture);
   await bulk.reaches(ref, 'planned');

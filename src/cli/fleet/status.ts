@@ -1,5 +1,6 @@
 /** `waybill fleet status`: the tenant's replicas, with figures of all of them. */
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
+import { REPLICA_STATUSES, type ReplicaStatus } from '../../domain/registry-ports';
 import type { Replica, TenantFleet } from '../../schemas/api-fleet';
 import { openApi, withApiOptions, type ApiOptions } from '../support/api-access';
 import { secondsOf } from '../support/instants';
@@ -7,6 +8,7 @@ import { printJson, printLine, printMore, terminalWidth } from '../support/outpu
 import { renderTable, type Column } from '../support/table';
 
 interface StatusOptions extends ApiOptions {
+  readonly status?: ReplicaStatus;
   readonly limit?: string;
   readonly cursor?: string;
   readonly json?: true;
@@ -17,18 +19,21 @@ export function addStatus(fleet: Command): void {
     fleet
       .command('status')
       .description('Show the replicas with their leases, load and circuits.')
+      .addOption(
+        new Option('--status <status>', 'only replicas that are so').choices(REPLICA_STATUSES),
+      )
       .option('--limit <count>', 'at most so many replicas, up to 200 (default: 50)')
       .option('--cursor <cursor>', 'go on where the page before ended')
       .option('--json', 'answer as JSON'),
   )
-    .addHelpText('after', '\nExample:\n  $ waybill fleet status --json\n')
+    .addHelpText('after', '\nExample:\n  $ waybill fleet status --status offline\n')
     .action(status);
 }
 
 async function status(options: StatusOptions): Promise<void> {
-  const { limit, cursor } = options;
+  const { limit, cursor, status: only } = options;
   const api = await openApi(options);
-  const fleet = await api.fleetStatus({ limit, cursor });
+  const fleet = await api.fleetStatus({ status: only, limit, cursor });
   if (options.json) {
     printJson(fleet);
     return;

@@ -163,7 +163,7 @@ export class ApiClient {
   }
 
   listAttempts(query: z.input<typeof ListAttemptsQuery>): Promise<AttemptPage> {
-    return this.#call(AttemptPage, 'GET', `/v1/routes/attempts${search(query)}`);
+    return this.#call(AttemptPage, 'GET', `/v1/route-attempts${search(query)}`);
   }
 
   listQuotas(query: z.input<typeof ListQuotasQuery>): Promise<QuotaPage> {

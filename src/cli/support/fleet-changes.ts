@@ -1,4 +1,7 @@
-/** What a publication changed, as a table: one line a field, or one a thing that is new. */
+/**
+ * What a publication changed, as a table: one line a field, or one a thing that is new. Of very many
+ * the first ones.
+ */
 import type { FleetChange } from '../../services/publications/row-differences';
 import { terminalWidth } from './output';
 import { renderTable } from './table';
@@ -11,8 +14,17 @@ interface Line {
 }
 
 const MAX_VALUE = 60;
+/** More than anybody reads; rendering takes time that grows with their square. */
+const MAX_LINES = 500;
 
 export function changesTable(changes: readonly FleetChange[]): string {
+  const lines = changes.flatMap(linesOf);
+  const more = lines.length - MAX_LINES;
+  const table = tableOf(lines.slice(0, MAX_LINES));
+  return more > 0 ? `${table}\n… and ${more} more; --json has all of them` : table;
+}
+
+function tableOf(lines: readonly Line[]): string {
   return renderTable<Line>(
     [
       { title: 'action', value: (line) => line.action },
@@ -20,7 +32,7 @@ export function changesTable(changes: readonly FleetChange[]): string {
       { title: 'field', value: (line) => line.field },
       { title: 'change', value: (line) => line.change, wraps: true },
     ],
-    changes.flatMap(linesOf),
+    lines,
     terminalWidth(),
   );
 }

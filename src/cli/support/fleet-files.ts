@@ -1,9 +1,11 @@
 /** A fleet file beside the catalog: reading it, and telling what is wrong with it. */
 import { readFile } from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
 import type { Database } from '../../db/database';
 import { checkDatabase } from '../../db/migrations';
 import { WaybillError } from '../../domain/errors';
 import { readFleet, type Fleet } from '../../schemas/fleet';
+import { fileText } from '../../schemas/fleet/file-texts';
 import { FleetInvalid } from '../../schemas/fleet/mistakes';
 import { loadShippedSchemes } from '../../schemas/shipped-schemes';
 import { databaseSetting, openDatabase } from '../../workers/databases';
@@ -50,12 +52,13 @@ export async function withControl<Result>(
 }
 
 async function fleetText(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new WaybillError('fleet_unreadable', reason, { cause: error });
-  }
+  const bytes = await (file === '-' ? buffer(process.stdin) : readFile(file)).catch(
+    (error: unknown) => {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new WaybillError('fleet_unreadable', reason, { cause: error });
+    },
+  );
+  return fileText(bytes);
 }
 
 /** The mistakes are the answer; the failure that remains is one line. */

@@ -68,10 +68,12 @@ function contradictions(connectors: readonly Placed<ConnectorDocument>[]): Fleet
 
 /** Whether a connector is enabled may be said in one of its versions, or in several alike. */
 function disagreements(connectors: readonly Placed<ConnectorDocument>[]): FleetMistake[] {
+  const first = new Map<string, Placed<ConnectorDocument>>();
   const said = connectors.filter(({ thing }) => thing.enabled !== null);
   return said.flatMap(({ place, thing }) => {
-    const earlier = said.find((other) => other.thing.id === thing.id);
-    if (earlier === undefined || earlier.thing.enabled === thing.enabled) return [];
+    const earlier = first.get(thing.id) ?? { place, thing };
+    first.set(thing.id, earlier);
+    if (earlier.thing.enabled === thing.enabled) return [];
     return [mistakeAt(place, ['enabled'], `must be the same as in ${earlier.place.document}`)];
   });
 }

@@ -57,7 +57,7 @@ function describeUnion(
     inner.flatMap((one) => describeIssue(one, path, context)),
   );
   const depth = (branch: readonly FieldProblem[]) =>
-    Math.max(0, ...branch.map((problem) => problem.path.length));
+    branch.reduce((most, problem) => Math.max(most, problem.path.length), 0);
   const deepest = Math.max(0, ...branches.map(depth));
   const best = branches.find((branch) => depth(branch) === deepest);
   if (best !== undefined && deepest > path.length) return best;
@@ -93,8 +93,9 @@ function isScalar(value: unknown): boolean {
 function valueAt(root: unknown, path: FieldPath): unknown {
   let value = root;
   for (const step of path) {
-    if (typeof value !== 'object' || value === null) return undefined;
-    value = Object.entries(value).find(([key]) => key === String(step))?.[1];
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step))
+      return undefined;
+    value = (value as Readonly<Record<string | number, unknown>>)[step];
   }
   return value;
 }

@@ -22,8 +22,21 @@ export function faultless<Value>(
   });
 }
 
+/**
+ * The first text of a document that Postgres cannot hold, whatever field it stands in. JSON within the
+ * document has a depth of its own; what is deeper than that is refused there.
+ */
+export function textFault(document: unknown): JsonFault | null {
+  const fault = jsonFault(document, [], MAX_DEPTH * 2);
+  return fault === null || fault.path.length === 0 ? null : fault;
+}
+
 /** The first thing within a value that no JSON in Postgres can be. */
-export function jsonFault(value: unknown, path: FieldPath = []): JsonFault | null {
+export function jsonFault(
+  value: unknown,
+  path: FieldPath = [],
+  maxDepth = MAX_DEPTH,
+): JsonFault | null {
   if (typeof value === 'number' && !Number.isFinite(value)) {
     return { path, problem: 'JSON has no such number' };
   }
@@ -31,13 +44,14 @@ export function jsonFault(value: unknown, path: FieldPath = []): JsonFault | nul
     return { path, problem: 'must hold no NUL and no half of a surrogate pair' };
   }
   if (typeof value !== 'object' || value === null) return null;
-  if (path.length >= MAX_DEPTH)
-    return { path: [], problem: `must be at most ${MAX_DEPTH} groups deep` };
+  if (path.length >= maxDepth)
+    return { path: [], problem: `must be at most ${maxDepth} groups deep` };
   for (const [key, inner] of Object.entries(value)) {
     // Readers of rows leave it out, for safety.
     if (key === '__proto__') return { path, problem: 'a name in it is __proto__' };
     if (!isStorable(key)) return { path, problem: 'a name in it holds NUL or half a character' };
-    const fault = jsonFault(inner, [...path, Array.isArray(value) ? Number(key) : key]);
+    const at = [...path, Array.isArray(value) ? Number(key) : key];
+    const fault = jsonFault(inner, at, maxDepth);
     if (fault !== null) return fault;
   }
   return null;

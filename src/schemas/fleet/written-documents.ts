@@ -48,6 +48,7 @@ export function writtenSettings(row: SettingsRow): WrittenDocument {
       ...{ taskQueue, type: workflowType, tenants: tenants ?? undefined },
     })),
     retention: row.retention,
+    // Null says something here: a file without the field would leave what it is then.
     ...{ requiredEvidence: row.requiredEvidence, trustedSigners: row.trustedSigners },
   };
 }
@@ -78,9 +79,10 @@ export function writtenConnector(
     ...{ retry: writtenRetry(retry), artifactDigest: row.artifactDigest ?? undefined },
     manifestDigest: manifestDigest ?? undefined,
     ...{ capabilities: unlessEmpty(capabilities), profiles: unlessEmpty(profiles) },
-    rateLimit: rate && {
-      ...{ permits: rate.permits, per: durationText(rate.perMs), burst: rate.burst },
-    },
+    rateLimit:
+      rate === null
+        ? undefined
+        : { permits: rate.permits, per: durationText(rate.perMs), burst: rate.burst },
   };
 }
 
@@ -130,19 +132,25 @@ export function writtenTarget(row: TargetRow): WrittenDocument {
   const event = EventTarget.nullable().parse(row.event);
   return {
     ...{ kind: 'Target', tenant, id },
-    http: http && {
-      ...{ url: http.url, timeout: durationText(http.timeoutMs) },
-      ...{ secretRefs: unlessEmpty(http.secretRefs), success: http.success ?? undefined },
-    },
-    action: action && {
-      ...{ capability: action.capabilityId, request: action.request ?? undefined },
-      affinity: action.affinity ?? undefined,
-    },
-    workflow: workflow && {
-      ...{ taskQueue: workflow.taskQueue, type: workflow.workflowType },
-      signal: workflow.signal ?? undefined,
-    },
-    event: event && {},
+    ...(http && {
+      http: {
+        ...{ url: http.url, timeout: durationText(http.timeoutMs) },
+        ...{ secretRefs: unlessEmpty(http.secretRefs), success: http.success ?? undefined },
+      },
+    }),
+    ...(action && {
+      action: {
+        ...{ capability: action.capabilityId, request: action.request ?? undefined },
+        affinity: action.affinity ?? undefined,
+      },
+    }),
+    ...(workflow && {
+      workflow: {
+        ...{ taskQueue: workflow.taskQueue, type: workflow.workflowType },
+        signal: workflow.signal ?? undefined,
+      },
+    }),
+    ...(event && { event: {} }),
     ...writtenFlow(row.flow),
   };
 }
@@ -176,10 +184,12 @@ export function writtenSubscription(row: SubscriptionRow): WrittenDocument {
     ...{ kind: 'Subscription', tenant, id, instance, target, eventTypes, state },
     retry: writtenRetry(retry),
     drainPerSecond: row.drainPerSecond ?? undefined,
-    ingress: ingress && {
-      ...{ ref: ingress.ref, bodyLimit: ingress.bodyLimitBytes },
-      secrets: Secrets.parse(ingress.secrets).map(withoutNulls),
-    },
+    ...(ingress && {
+      ingress: {
+        ...{ ref: ingress.ref, bodyLimit: ingress.bodyLimitBytes },
+        secrets: Secrets.parse(ingress.secrets).map(withoutNulls),
+      },
+    }),
   };
 }
 

@@ -1,11 +1,11 @@
 /** Splits a fleet file into its YAML documents and remembers on which line each field stands. */
-import { isMap, isScalar, isSeq, LineCounter, parseAllDocuments } from 'yaml';
+import { Composer, isMap, isScalar, isSeq, LineCounter, Parser } from 'yaml';
 import type { Document, Node, Range } from 'yaml';
 import { WaybillError } from '../../domain/errors';
 import type { FieldPath } from './mistakes';
 
-/** Larger files are refused before they are parsed. */
-const MAX_CHARACTERS = 4 * 1024 * 1024;
+/** Larger files are refused before they are parsed. A fleet of 100,000 replicas is half of it. */
+const MAX_CHARACTERS = 64 * 1024 * 1024;
 const MAX_ALIASES = 100;
 /** Most faults of the YAML itself that one message lists. */
 const LISTED = 10;
@@ -17,38 +17,57 @@ export interface YamlDocument {
   readonly lineOf: (path: FieldPath) => number;
 }
 
+/** Where a document stands in the text of its file. */
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
 /**
  * The non-empty documents of a file, as plain values.
  * @throws WaybillError `fleet_unreadable` naming the lines, when the text is not YAML
  */
 export function parseYamlDocuments(text: string): YamlDocument[] {
   if (text.length > MAX_CHARACTERS) {
-    throw new WaybillError('fleet_unreadable', 'the fleet file is larger than 4 MiB');
+    throw new WaybillError('fleet_unreadable', 'the fleet file is larger than 64 MiB');
   }
   const lines = new LineCounter();
-  const documents = parseAllDocuments(text, {
-    lineCounter: lines,
-    prettyErrors: false,
-    stringKeys: true,
-  });
-  if (!Array.isArray(documents)) return [];
-  const faults = documents.flatMap(({ errors, warnings }) =>
-    [...errors, ...warnings].map(
-      ({ pos, message }) => `line ${lines.linePos(pos[0]).line}: ${message}`,
-    ),
-  );
+  const find = finder(text);
+  const documents: YamlDocument[] = [];
+  const faults: string[] = [];
+  let start = 0;
+  let number = 0;
+  for (const document of composed(text, lines)) {
+    number += 1;
+    const span = { start, end: document.range[2] };
+    start = span.end;
+    for (const { pos, message } of [...document.errors, ...document.warnings]) {
+      faults.push(`line ${lines.linePos(pos[0]).line}: ${message}`);
+    }
+    const written = faults.length === 0 ? toPlain(document, number) : null;
+    if (written === null) continue;
+    const lineOf = (path: FieldPath) => lines.linePos(span.start + find(span, path)).line;
+    documents.push({ number, written, lineOf });
+  }
   if (faults.length > 0) throw unreadable(faults);
-  return documents
-    .map((document, index) => readDocument(document, index + 1, lines))
-    .filter(({ written }) => written !== null);
+  return documents;
 }
 
-function readDocument(document: Document.Parsed, number: number, lines: LineCounter): YamlDocument {
-  const lineAt = (range: Range | null | undefined) => lines.linePos(range?.[0] ?? 0).line;
-  return {
-    number,
-    written: toPlain(document, number),
-    lineOf: (path) => lineAt(rangeOf(document, path)),
+/** One document after another: the nodes of all of them at once would be many times their text. */
+function composed(text: string, lines?: LineCounter): Generator<Document.Parsed, void> {
+  const composer = new Composer({ prettyErrors: false, stringKeys: true });
+  return composer.compose(new Parser(lines?.addNewLine).parse(text));
+}
+
+/** Answers at which character of a document a field stands; the document is read again for that. */
+function finder(text: string): (span: Span, path: FieldPath) => number {
+  let last: { readonly at: Span; readonly document: Document.Parsed | undefined } | undefined;
+  return (span, path) => {
+    if (last?.at !== span) {
+      const [document] = composed(text.slice(span.start, span.end));
+      last = { at: span, document };
+    }
+    return (last.document && rangeOf(last.document, path)?.[0]) ?? 0;
   };
 }
 

@@ -5,10 +5,7 @@ import type { WrittenDocument } from './written-documents';
 /** One value, one text: nothing is folded, no anchors, and strings only in quotes or plain. */
 const OPTIONS = { lineWidth: 0, blockQuote: false, aliasDuplicateObjects: false } as const;
 
-/** The documents one after another; a field that is null or undefined is left out of its document. */
+/** The documents one after another; a field that is undefined is left out of its document. */
 export function fleetText(documents: readonly WrittenDocument[]): string {
-  return documents
-    .map((document) => Object.entries(document).filter(([, value]) => value !== null))
-    .map((fields) => stringify(Object.fromEntries(fields), OPTIONS))
-    .join('---\n');
+  return documents.map((document) => stringify(document, OPTIONS)).join('---\n');
 }

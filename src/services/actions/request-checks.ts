@@ -2,11 +2,19 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020';
 import { WaybillError } from '../../domain/errors';
 import type { CapabilityContract } from '../../domain/registry-ports';
+import { REQUEST_LIMIT_BYTES } from '../../hosts/protocol/limits';
 
 /** Contracts kept compiled; the one used longest ago goes first. */
 const KEPT = 500;
 
 export type CheckedContract = Pick<CapabilityContract, 'contractDigest' | 'requestSchema'>;
+
+/** `action_request_invalid` of a request that no host takes, whatever its capability accepts. */
+export function sizeProblem(bytes: Uint8Array): WaybillError | null {
+  if (bytes.byteLength <= REQUEST_LIMIT_BYTES) return null;
+  const detail = `the request has ${bytes.byteLength} bytes; a host takes ${REQUEST_LIMIT_BYTES}`;
+  return new WaybillError('action_request_invalid', detail, { field: 'request' });
+}
 
 export class RequestChecks {
   readonly #ajv = new Ajv2020({

@@ -12,11 +12,10 @@ import type { ActionOrder, ActionRef, ActionService } from '../../domain/action-
 import { isOpenAction } from '../../domain/action-states';
 import { WaybillError } from '../../domain/errors';
 import type { ActionSigner } from '../../domain/receipts';
-import { REQUEST_LIMIT_BYTES } from '../../hosts/protocol/limits';
 import type { ActionLedger, CapabilityCatalog } from '../../domain/registry-ports';
 import { point } from '../../points';
 import { canonicalJson } from '../../schemas/canonical-json';
-import type { RequestChecks } from './request-checks';
+import { sizeProblem, type RequestChecks } from './request-checks';
 import { decideCancel } from './settling';
 
 /** How long whoever started an action has to start its workflow before a loop does. */
@@ -62,10 +61,8 @@ export async function startAction(
   order: ActionOrder & { readonly deliveryId: string | null },
 ): Promise<{ readonly kind: 'started' | 'existing' | 'conflict' }> {
   const bytes = Buffer.from(canonicalJson(order.request));
-  if (bytes.byteLength > REQUEST_LIMIT_BYTES) {
-    const detail = `the request has ${bytes.byteLength} bytes; a host takes ${REQUEST_LIMIT_BYTES}`;
-    throw new WaybillError('action_request_invalid', detail, { field: 'request' });
-  }
+  const tooLarge = sizeProblem(bytes);
+  if (tooLarge !== null) throw tooLarge;
   const known = await admit(services, order, bytes);
   if (known !== null) return known;
   const { tenantId, actionId, capabilityId, affinityKey, requestedBy, deliveryId } = order;

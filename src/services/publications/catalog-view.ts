@@ -132,8 +132,10 @@ function instanceKeys(fleet: Fleet): TenantKey[] {
 /** Versions that the fleet names, and those that its instances and replicas are on. */
 function versionKeys(fleet: Fleet, known: readonly PublishedInstance[]): VersionKey[] {
   const instances = [...things(fleet.instances), ...known];
+  // The connector of an instance never changes: whichever says it.
+  const byName = new Map(instances.map((one) => [keyOf(one), one]));
   const replicas = things(fleet.replicas).flatMap(({ tenant, instance, version }) => {
-    const at = instances.find((one) => one.tenant === tenant && one.id === instance);
+    const at = byName.get(keyOf({ tenant, id: instance }));
     return at === undefined || version === null ? [] : [{ connector: at.connector, version }];
   });
   return [

@@ -13,7 +13,7 @@ import type {
   VersionRow,
 } from '../../schemas/catalog-rows';
 import type { Fleet } from '../../schemas/fleet';
-import type { FleetKind } from '../../schemas/fleet/documents';
+import type { ConnectorDocument, FleetKind } from '../../schemas/fleet/documents';
 import type { Published } from './catalog-view';
 import { keyOf, things, versionKey } from './catalog-view';
 import { eventSinkDifferences } from './event-sink-rows';
@@ -41,6 +41,7 @@ export interface FleetChanges {
 /** Assumes a fleet without mistakes. */
 export function fleetChanges(fleet: Fleet, published: Published): FleetChanges {
   const intended = intendedCatalog(fleet, published);
+  const written = connectorDocuments(fleet);
   const settings = settingsDifference(fleet, published.settings);
   const connectors = connectorDifferences(fleet, published);
   const versions = versionDifferences(fleet, published, intended);
@@ -78,7 +79,9 @@ export function fleetChanges(fleet: Fleet, published: Published): FleetChanges {
       subscriptions: subscriptions.map(({ row }) => row),
       eventSinks: eventSinks.map(({ row }) => row),
       ingresses: subscriptions.flatMap(({ row }) => ingressRow(row, published)),
-      connectorEvents: versions.flatMap(({ row }) => connectorEvents(row, fleet, published)),
+      connectorEvents: versions.flatMap(({ row }) =>
+        connectorEvents(row, written.get(row.connector), published),
+      ),
       subscriptionEvents: subscriptions.map(({ row }) => subscriptionEvent(row, intended)),
     },
   };
@@ -97,9 +100,10 @@ function settingsDifference(fleet: Fleet, before: SettingsRow): Difference<Setti
 /** New connectors, and those that are enabled or disabled. */
 function connectorDifferences(fleet: Fleet, published: Published): Difference<ConnectorRow>[] {
   const documents = things(fleet.connectors);
+  const said = new Map<string, boolean>();
+  for (const { id, enabled } of documents) if (enabled !== null) said.set(id, enabled);
   const rows = documents.map(({ id, name, provider, tenant }): [string, ConnectorRow] => {
-    const said = documents.find((other) => other.id === id && other.enabled !== null)?.enabled;
-    const enabled = said ?? published.connectors.get(id)?.enabled ?? true;
+    const enabled = said.get(id) ?? published.connectors.get(id)?.enabled ?? true;
     return [id, { id, name, provider, tenant, enabled }];
   });
   return [...new Map(rows).values()]
@@ -126,13 +130,12 @@ function versionDifferences(
   const shown = (row: VersionRow) => ({ status: row.status, ...versionContent(row) });
   const written = things(fleet.connectors).map(({ id, version }) => ({ connector: id, version }));
   const keys = new Map([...written, ...revocations(fleet)].map((key) => [versionKey(key), key]));
+  const inFile = connectorDocuments(fleet);
   const rows = [...keys.values()].flatMap((key) => intended.version(key) ?? []);
   return rows
     .map((row) => {
       const before = published.versions.get(versionKey(row));
-      const about =
-        things(fleet.connectors).find(({ id }) => id === row.connector) ??
-        published.connectors.get(row.connector);
+      const about = inFile.get(row.connector) ?? published.connectors.get(row.connector);
       const { name, provider, tenant = null } = about ?? {};
       const names = { kind: 'Connector', id: versionKey(row), tenant } as const;
       return rowDifference(names, row, {
@@ -175,13 +178,18 @@ function ingressRow(row: SubscriptionRow, published: Published): PublicationRows
   return [{ tenant, id, ...ingress }];
 }
 
+/** By id; of several versions any one: they agree on what belongs to the connector. */
+function connectorDocuments(fleet: Fleet): ReadonlyMap<string, ConnectorDocument> {
+  return new Map(things(fleet.connectors).map((thing) => [thing.id, thing]));
+}
+
+/** `about`: the file's document of the connector; there is none beside a revocation alone. */
 function connectorEvents(
   row: VersionRow,
-  fleet: Fleet,
+  about: ConnectorDocument | undefined,
   published: Published,
 ): PublicationEvent<VersionKey>[] {
   const { connector, version, status } = row;
-  const about = things(fleet.connectors).find(({ id }) => id === connector);
   const before = published.versions.get(versionKey(row));
   if (about === undefined || before?.status === status) return [];
   const tenant = about.tenant ?? PLATFORM_TENANT;

@@ -32,7 +32,10 @@ function changes(
       before: old.get(field) ?? null,
       after: young.get(field) ?? null,
     }))
-    .filter((change) => canonicalJson(change.before) !== canonicalJson(change.after));
+    .filter(
+      ({ before: one, after: other }) =>
+        one !== other && canonicalJson(one) !== canonicalJson(other),
+    );
 }
 
 function leaves(group: object, prefix: string): [string, unknown][] {

@@ -61,20 +61,28 @@ export async function exportFleet(
   tenant: string | null,
   schemes: ShippedSchemes,
 ): Promise<string> {
-  return control.snapshot(async (run) => {
-    const { revision, settings } = await readCatalogHead(run);
-    const platform = tenant === null ? await platformDocuments(run) : null;
-    const documents = [
-      ...(platform === null ? [] : [writtenSettings(settings), ...platform.capabilities]),
-      ...(await connectorDocuments(run, tenant, schemes)),
-      ...(await evidenceDocuments(run, tenant)),
-      ...(platform?.quotaPolicies ?? []),
-      ...(await actionDocuments(run, tenant)),
-      ...(await deliveryDocuments(run, tenant)),
-    ];
-    const whose = tenant === null ? '' : ` of tenant ${tenant}`;
-    return `# The catalog${whose} at revision ${revision}.\n---\n${fleetText(documents)}`;
-  });
+  const { revision, documents } = await control.snapshot((run) => catalog(run, tenant, schemes));
+  const whose = tenant === null ? '' : ` of tenant ${tenant}`;
+  // Writing many documents takes seconds: after the transaction, which may not stand idle for long.
+  return `# The catalog${whose} at revision ${revision}.\n---\n${fleetText(documents)}`;
+}
+
+async function catalog(
+  run: Run,
+  tenant: string | null,
+  schemes: ShippedSchemes,
+): Promise<{ readonly revision: number; readonly documents: readonly WrittenDocument[] }> {
+  const { revision, settings } = await readCatalogHead(run);
+  const platform = tenant === null ? await platformDocuments(run) : null;
+  const documents = [
+    ...(platform === null ? [] : [writtenSettings(settings), ...platform.capabilities]),
+    ...(await connectorDocuments(run, tenant, schemes)),
+    ...(await evidenceDocuments(run, tenant)),
+    ...(platform?.quotaPolicies ?? []),
+    ...(await actionDocuments(run, tenant)),
+    ...(await deliveryDocuments(run, tenant)),
+  ];
+  return { revision, documents };
 }
 
 /** What belongs to no tenant, but for its connectors. */

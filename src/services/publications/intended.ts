@@ -24,6 +24,7 @@ export interface Intended {
   readonly hasQuotaPolicy: (id: string) => boolean;
   /** Those of the file, and those beside them in the catalog. */
   readonly bindings: readonly BindingRow[];
+  readonly bindingsOf: (instance: TenantKey) => readonly BindingRow[];
 }
 
 /** The fleet's documents laid over what is published. */
@@ -39,9 +40,11 @@ export function intendedCatalog(fleet: Fleet, published: Published): Intended {
   const instances = new Map(
     things(fleet.instances).map((thing) => [keyOf(thing), instanceRow(thing, published)]),
   );
-  const bindings = things(fleet.bindings).map(
+  const written = things(fleet.bindings).map(
     (thing) => [bindingKey(thing), bindingRow(thing)] as const,
   );
+  const bindings = [...new Map([...published.bindings, ...written]).values()];
+  const bindingsOf = byInstance(bindings);
   const targets = new Set(things(fleet.targets).map(keyOf));
   const capabilities = new Set(things(fleet.capabilities).map(({ id }) => id));
   const quotaPolicies = new Set(things(fleet.quotaPolicies).map(({ id }) => id));
@@ -57,6 +60,18 @@ export function intendedCatalog(fleet: Fleet, published: Published): Intended {
     hasTarget: (key) => targets.has(keyOf(key)) || published.targets.has(keyOf(key)),
     hasCapability: (id) => capabilities.has(id) || published.capabilities.has(id),
     hasQuotaPolicy: (id) => quotaPolicies.has(id) || published.quotaPolicies.has(id),
-    bindings: [...new Map([...published.bindings, ...bindings]).values()],
+    bindings,
+    bindingsOf: (key) => bindingsOf.get(keyOf(key)) ?? [],
   };
+}
+
+function byInstance(bindings: readonly BindingRow[]): ReadonlyMap<string, readonly BindingRow[]> {
+  const groups = new Map<string, BindingRow[]>();
+  for (const row of bindings) {
+    const key = keyOf({ tenant: row.tenant, id: row.instance });
+    const group = groups.get(key) ?? [];
+    group.push(row);
+    groups.set(key, group);
+  }
+  return groups;
 }

@@ -61,8 +61,15 @@ export function routingRows(
     })),
     quotaPolicies: differences.quotaPolicies.map(({ row }) => row),
     bindings: differences.bindings.map(({ row }) => row),
-    replicas: differences.replicas.map(({ row }) => row),
+    replicas: differences.replicas.filter(isNew).map(({ row }) => row),
+    capacities: differences.replicas
+      .filter((one) => !isNew(one))
+      .map(({ row: { id, capacity } }) => ({ id, capacity })),
   };
+}
+
+function isNew({ change }: Difference<unknown>): boolean {
+  return change.action === 'create';
 }
 
 function platformDifference<Row extends { readonly id: string }>(

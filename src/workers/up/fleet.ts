@@ -6,6 +6,7 @@ import { checkDatabase, migrate } from '../../db/migrations';
 import { WaybillError } from '../../domain/errors';
 import type { Config } from '../../schemas/config';
 import { readFleet, type Fleet } from '../../schemas/fleet';
+import { fileText } from '../../schemas/fleet/file-texts';
 import { loadShippedSchemes } from '../../schemas/shipped-schemes';
 import { publishFleet, type PublishedFleet } from '../../services/publications';
 import { openDatabase, requireAdminUrl } from '../databases';
@@ -23,10 +24,11 @@ const RECEIVER_ORIGIN = 'http://127.0.0.1:7300';
  * @throws WaybillError `fleet_unreadable`
  */
 export async function readUpFleet(file: string, receiverUrl: string): Promise<Fleet> {
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+  const bytes = await readFile(file).catch((error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error);
     throw new WaybillError('fleet_unreadable', reason, { cause: error });
   });
+  const text = fileText(bytes);
   return readFleet(text.replaceAll(`${RECEIVER_ORIGIN}/`, `${receiverUrl}/`), loadShippedSchemes());
 }
 

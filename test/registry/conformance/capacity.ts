@@ -83,6 +83,26 @@ export function capacityConformance(rig: () => Rig): void {
     expect(await why('a4')).toBe('rate_limited');
   });
 
+  test('another rate goes on with as many as were let through, at its own pace', async () => {
+    await rig().account();
+    const { fixture } = rig();
+    const rate = (perMs: number) =>
+      fixture.change({ rate: { connector: 'tracker', limit: { permits: 1, perMs, burst: 5 } } });
+    await fixture.change({ settings: { replicaLeaseMs: 600_000 } });
+    await rate(3_600_000);
+    await rig().host({ replica: 'h1', capacity: 50 });
+    for (const action of ['a1', 'a2', 'a3', 'a4', 'a5']) await rig().reserved(action);
+    await rate(20_000);
+    const soon = await waitOf('b1');
+    expect(soon).toBeGreaterThan(15_000);
+    expect(soon).toBeLessThanOrEqual(20_000);
+    await fixture.elapse(soon);
+    await rig().reserved('b1');
+    // And back: what a slower one is asked for is not let through for having been quick.
+    await rate(3_600_000);
+    expect(await waitOf('b2')).toBeGreaterThan(3_500_000);
+  });
+
   const limited = (action: string, fence: number, retryAfterMs: number) =>
     rig().registry.resolver.settleRoute({
       ...{ tenantId: tenantId('acme'), actionId: action, fence, settlement: 'not_started' },
@@ -235,6 +255,27 @@ export function capacityConformance(rig: () => Rig): void {
       await rig().fixture.elapse(60_000);
       await rig().settle('other', other.reservation.fence, 'completed');
       expect((await rig().reserved('a1')).reservation.probe).toBe(true);
+    });
+
+    test('what an earlier incarnation left says nothing of this one, good or bad', async () => {
+      const left = [];
+      for (const name of ['good', 'bad']) left.push((await rig().reserved(name)).reservation.fence);
+      await rig().call('h1', 'register');
+      await rig().call('h1', 'heartbeat');
+      await unknowns(2);
+      await rig().settle('good', left[0] ?? 0, 'completed');
+      await rig().settle('bad', left[1] ?? 0, 'outcome_unknown');
+      expect((await rig().registry.fleet.status()).circuitsNotClosed).toBe(0);
+      await unknowns(1, 'v');
+      expect((await rig().registry.fleet.status()).circuitsNotClosed).toBe(1);
+    });
+
+    test('a half-open host without a place is full, whatever its circuit admits', async () => {
+      await unknowns(3);
+      await rig().fixture.elapse(60_000);
+      await rig().fixture.change({ settings: { circuitProbes: 100 } });
+      for (let nth = 0; nth < 10; nth += 1) await rig().reserved(`p${nth}`);
+      expect(await why('a1')).toBe('at_capacity');
     });
   });
 }

@@ -110,6 +110,12 @@ export function catalogConformance(rig: () => Rig): void {
     expect(await seen({ search: 'SEND' })).toEqual(['chat.send', 'mail.send']);
     expect(await seen({ search: 'work-' })).toEqual([CAPABILITY]);
     expect(await seen({ search: '%' })).toEqual([]);
+    expect(await seen({ search: '_' })).toEqual([]);
+    // Within one of them, and of letters that ids have, whatever the database's language makes of others.
+    expect(await seen({ search: 'tickets.create work' })).toEqual([]);
+    expect(await seen({ search: 'T\u0130CKETS' })).toEqual([]);
+    expect(await seen({ search: 't\u0131ckets' })).toEqual([]);
+    expect(await seen({ search: 'tic\u212aets' })).toEqual([]);
     expect(await seen({ capabilityId: 'mail.read' })).toEqual(['mail.read']);
     expect(await seen({ capabilityId: 'mail' })).toEqual([]);
     expect(await seen({ interfaceName: 'messaging', search: 'mail' })).toEqual([

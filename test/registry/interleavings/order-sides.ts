@@ -113,10 +113,6 @@ async function reserve(side: Side, action: string, attemptNo: number): Promise<u
     const { probe, incarnation, healthRevision } = answer.reservation;
     return { kind: answer.kind, attemptNo, probe, incarnation, healthRevision };
   }
-  if (answer.kind === 'replica_unavailable') {
-    // Why is read after none was found: what another call changes in between is told of instead.
-    return { kind: answer.kind, pinned: answer.why === 'pinned_unavailable' };
-  }
   if ('retryInMs' in answer) return { ...answer, retryInMs: 0 };
   return 'endsInMs' in answer ? { ...answer, endsInMs: 0 } : answer;
 }

@@ -16,8 +16,8 @@ test('a text says exactly what its documents hold', () => {
   );
 });
 
-test('what is null or undefined is left out of a document, not of what it holds', () => {
+test('what is undefined is left out, what is null is said', () => {
   expect(fleetText([{ kind: 'Target', http: null, action: undefined, a: { b: null } }])).toBe(
-    'kind: Target\na:\n  b: null\n',
+    'kind: Target\nhttp: null\na:\n  b: null\n',
   );
 });

@@ -126,6 +126,28 @@ describe('an export', () => {
     expect(third).toEqual({ state: 'paused', pause_reason: 'target_gone' });
   });
 
+  test('of a catalog of more than 4 MiB is nothing to publish, either', async () => {
+    const schema = `{ description: ${'x'.repeat(110_000)} }`;
+    const many = Array.from({ length: 20 }, (_, nth) =>
+      capability(`id: c${nth}`, `requestSchema: ${schema}`, `resultSchema: ${schema}`),
+    );
+    await apply(fleetOf(...many));
+    const text = await exported(db());
+    expect(text.length).toBeGreaterThan(4 * 1024 * 1024);
+    expect(await apply(text)).toMatchObject({ revision: 1, changed: false });
+  });
+
+  test('takes back what was published since, also where that was nothing before', async () => {
+    const before = await exported(db());
+    const trust =
+      '{ release: { kty: OKP, crv: Ed25519, x: 11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo } }';
+    await apply(
+      `kind: Settings\nrequiredEvidence: [sbom]\nreplicaLease: 1s\ntrustedSigners: ${trust}\n`,
+    );
+    await apply(before);
+    expect(await exported(db())).toBe(before.replace('at revision 0', 'at revision 2'));
+  });
+
   test('of one tenant holds what belongs to it and nothing else', async () => {
     await apply(
       fleetOf(

@@ -145,17 +145,10 @@ function boundMistakes(
 }
 
 /** Bindings that are published, and enabled before and after. */
-function servingBindings(
-  { tenant, id }: InstanceDocument,
-  { intended, published }: Checked,
-): BindingRow[] {
-  return intended.bindings.filter(
-    (row) =>
-      row.tenant === tenant &&
-      row.instance === id &&
-      row.enabled &&
-      published.bindings.get(bindingKey(row))?.enabled === true,
-  );
+function servingBindings(thing: InstanceDocument, { intended, published }: Checked): BindingRow[] {
+  return intended
+    .bindingsOf(thing)
+    .filter((row) => row.enabled && published.bindings.get(bindingKey(row))?.enabled === true);
 }
 
 function grantMistakes(
