@@ -26,8 +26,9 @@ const shared = {
 };
 
 module.exports = {
-  // Tests wait for servers more than they compute; above four the servers would be the limit.
-  maxWorkers: Math.min(4, Math.max(2, availableParallelism())),
+  // Tests wait for servers more than they compute: one more than there are cores. Above four the servers
+  // would be the limit.
+  maxWorkers: Math.min(4, availableParallelism() + 1),
   projects: [
     { ...shared, displayName: 'house', testMatch: ['<rootDir>/test/house/**/*.test.ts'] },
     {

@@ -216,6 +216,23 @@ table catalog_revision
   grant select to waybill_observer
   grant select to waybill_operations
 
+table checkpoint_leaves
+  tenant_id text not null
+  checkpoint_no integer not null
+  leaf_no integer not null
+  subject text not null
+  seq integer not null
+  digest text not null
+  constraint checkpoint_leaves_pkey PRIMARY KEY (tenant_id, checkpoint_no, leaf_no)
+  constraint checkpoint_leaves_leaf_no_check CHECK ((leaf_no >= 0))
+  constraint checkpoint_leaves_tenant_id_checkpoint_no_fkey FOREIGN KEY (tenant_id, checkpoint_no) REFERENCES waybill.receipt_checkpoints(tenant_id, checkpoint_no) ON DELETE CASCADE
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  grant select to waybill_data
+  grant select to waybill_observer
+  grant delete, insert, select to waybill_operations
+
 table connector_versions
   connector_id text not null
   version text not null
@@ -313,6 +330,7 @@ table deliveries
   kept_headers jsonb not null default '[]'::jsonb
   evidence jsonb not null default '{}'::jsonb
   duplicate_of uuid
+  readmitted_from uuid
   conflict boolean not null default false
   reason text
   detail text
@@ -327,12 +345,16 @@ table deliveries
   receipt_digest text
   event_seq integer not null default 0
   received_at timestamp with time zone not null default clock_timestamp()
+  verified_at timestamp with time zone
   settled_at timestamp with time zone
+  gate text
+  gated_at timestamp with time zone
   constraint deliveries_pkey PRIMARY KEY (tenant_id, delivery_id)
   constraint deliveries_attempts_check CHECK ((attempts >= 0))
   constraint deliveries_attended CHECK (((attend_at IS NOT NULL) = (state = ANY (ARRAY['Received'::text, 'Verified'::text, 'Dispatched'::text, 'Replayed'::text]))))
   constraint deliveries_direction_check CHECK ((direction = ANY (ARRAY['inbound'::text, 'outbound'::text])))
   constraint deliveries_duplicate CHECK (((duplicate_of IS NOT NULL) = (state = 'Deduplicated'::text)))
+  constraint deliveries_gated CHECK ((((gate IS NULL) = (gated_at IS NULL)) AND ((gate IS NULL) OR (attend_at IS NOT NULL))))
   constraint deliveries_keyed CHECK (((dedup_key IS NOT NULL) OR (state = 'Rejected'::text)))
   constraint deliveries_payload_bytes_check CHECK ((payload_bytes >= 0))
   constraint deliveries_payload_sha256_check CHECK ((length(payload_sha256) = 32))
@@ -341,10 +363,18 @@ table deliveries
   constraint deliveries_settled CHECK (((settled_at IS NOT NULL) = (state = ANY (ARRAY['Rejected'::text, 'Deduplicated'::text, 'Acknowledged'::text, 'Failed'::text]))))
   constraint deliveries_state_check CHECK ((state = ANY (ARRAY['Received'::text, 'Verified'::text, 'Rejected'::text, 'Deduplicated'::text, 'Dispatched'::text, 'Acknowledged'::text, 'Failed'::text, 'Replayed'::text])))
   with (fillfactor=80)
+  CREATE INDEX deliveries_at_gates ON waybill.deliveries USING btree (tenant_id, gate, received_at, delivery_id) WHERE (gate IS NOT NULL)
+  CREATE INDEX deliveries_by_connector ON waybill.deliveries USING btree (tenant_id, connector_id, received_at DESC, delivery_id DESC)
   CREATE INDEX deliveries_by_external_id ON waybill.deliveries USING btree (tenant_id, external_id)
+  CREATE INDEX deliveries_by_payload ON waybill.deliveries USING btree (tenant_id, payload_sha256)
+  CREATE INDEX deliveries_by_reason ON waybill.deliveries USING btree (tenant_id, reason, received_at DESC, delivery_id DESC) WHERE (reason IS NOT NULL)
+  CREATE INDEX deliveries_by_subscription ON waybill.deliveries USING btree (tenant_id, subscription_id, received_at DESC, delivery_id DESC)
   CREATE INDEX deliveries_by_time ON waybill.deliveries USING btree (tenant_id, received_at DESC, delivery_id DESC)
   CREATE INDEX deliveries_for_people ON waybill.deliveries USING btree (tenant_id, state, received_at DESC, delivery_id DESC) WHERE (state = ANY (ARRAY['Failed'::text, 'Rejected'::text]))
+  CREATE UNIQUE INDEX deliveries_readmitted ON waybill.deliveries USING btree (tenant_id, readmitted_from) WHERE (readmitted_from IS NOT NULL)
+  CREATE INDEX deliveries_settled ON waybill.deliveries USING btree (tenant_id, state, settled_at) WHERE (settled_at IS NOT NULL)
   CREATE INDEX deliveries_to_attend ON waybill.deliveries USING btree (attend_at) WHERE (attend_at IS NOT NULL)
+  CREATE INDEX deliveries_under_way ON waybill.deliveries USING btree (tenant_id, received_at DESC, delivery_id DESC) WHERE (state = ANY (ARRAY['Received'::text, 'Verified'::text, 'Dispatched'::text, 'Replayed'::text]))
   CREATE TRIGGER deliveries_birth BEFORE INSERT ON waybill.deliveries FOR EACH ROW WHEN ((new.state <> ALL (ARRAY['Received'::text, 'Rejected'::text, 'Deduplicated'::text]))) EXECUTE FUNCTION waybill.guard_delivery_state()
   CREATE TRIGGER deliveries_transition BEFORE UPDATE OF state ON waybill.deliveries FOR EACH ROW WHEN ((old.state IS DISTINCT FROM new.state)) EXECUTE FUNCTION waybill.guard_delivery_state()
   row level security
@@ -352,8 +382,8 @@ table deliveries
   policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
   grant insert, select, update to waybill_data
   grant select to waybill_observer
-  grant select to waybill_operations
-  grant update (attend_at) to waybill_operations
+  grant delete, select to waybill_operations
+  grant update (reason, detail, series_started_at, waiting_since, attend_at, gate, gated_at) to waybill_operations
 
 table delivery_attempts
   tenant_id text not null
@@ -378,26 +408,91 @@ table delivery_attempts
   constraint delivery_attempts_closed CHECK (((closed_at IS NULL) = (outcome IS NULL)))
   constraint delivery_attempts_outcome_check CHECK ((outcome = ANY (ARRAY['acknowledged'::text, 'refused'::text, 'not_sent'::text, 'unknown'::text])))
   constraint delivery_attempts_tenant_id_delivery_id_fkey FOREIGN KEY (tenant_id, delivery_id) REFERENCES waybill.deliveries(tenant_id, delivery_id)
+  CREATE INDEX delivery_attempts_in_flight ON waybill.delivery_attempts USING btree (tenant_id, target_id) WHERE (closed_at IS NULL)
   CREATE UNIQUE INDEX delivery_attempts_one_open ON waybill.delivery_attempts USING btree (tenant_id, delivery_id) WHERE (closed_at IS NULL)
   row level security
   policy across_tenants for all to waybill_operations using true
   policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
   grant insert, select, update to waybill_data
   grant select to waybill_observer
-  grant select to waybill_operations
+  grant delete, select to waybill_operations
+
+table event_feed
+  only_row boolean not null default true
+  last_feed_no bigint not null default 0
+  constraint event_feed_pkey PRIMARY KEY (only_row)
+  constraint event_feed_only_row_check CHECK (only_row)
+  grant select to waybill_control
+  grant select, update to waybill_operations
+
+table event_horizons
+  tenant_id text not null
+  forgotten_through bigint not null
+  constraint event_horizons_pkey PRIMARY KEY (tenant_id)
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy platform_or_own for all to waybill_data, waybill_observer using ((tenant_id = ANY (ARRAY[waybill.current_tenant(), '_platform'::text])) AND (waybill.current_tenant() IS NOT NULL))
+  grant select to waybill_data
+  grant select to waybill_observer
+  grant insert, select, update to waybill_operations
+
+table event_sink_parked
+  tenant_id text not null
+  sink_id text not null
+  event_tenant_id text not null
+  aggregate text not null
+  from_feed_no bigint not null
+  failures integer not null default 1
+  next_attempt_at timestamp with time zone not null
+  reason text not null
+  detail text
+  parked_at timestamp with time zone not null default clock_timestamp()
+  constraint event_sink_parked_pkey PRIMARY KEY (tenant_id, sink_id, event_tenant_id, aggregate)
+  constraint event_sink_parked_tenant_id_sink_id_fkey FOREIGN KEY (tenant_id, sink_id) REFERENCES waybill.event_sinks(tenant_id, sink_id)
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  grant select to waybill_data
+  grant select to waybill_observer
+  grant delete, insert, select, update to waybill_operations
 
 table event_sinks
   tenant_id text not null
   sink_id text not null
   url text not null
+  timeout_ms integer not null
   topics text[] not null
-  enabled boolean not null default true
+  secret_refs text[] not null
+  state text not null
+  pause_reason text
+  passed bigint not null
+  lease_no bigint not null default 0
+  lease_ends_at timestamp with time zone
+  served_at timestamp with time zone
+  failures integer not null default 0
+  failing_since timestamp with time zone
+  next_attempt_at timestamp with time zone
+  reason text
+  detail text
+  taken_at timestamp with time zone
+  missed bigint not null default 0
+  missed_at timestamp with time zone
   constraint event_sinks_pkey PRIMARY KEY (tenant_id, sink_id)
+  constraint event_sinks_check CHECK (((state = 'paused'::text) OR (pause_reason IS NULL)))
+  constraint event_sinks_failures_check CHECK ((failures >= 0))
+  constraint event_sinks_secret_refs_check CHECK (((cardinality(secret_refs) >= 1) AND (cardinality(secret_refs) <= 2)))
+  constraint event_sinks_state_check CHECK ((state = ANY (ARRAY['active'::text, 'paused'::text])))
+  constraint event_sinks_timeout_ms_check CHECK (((timeout_ms >= 100) AND (timeout_ms <= 60000)))
+  constraint event_sinks_topics_check CHECK ((cardinality(topics) >= 1))
   row level security
   policy across_tenants for all to waybill_operations using true
   policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
   policy publication for all to waybill_control using true
+  grant insert, select, update to waybill_control
+  grant select to waybill_data
   grant select to waybill_observer
+  grant select to waybill_operations
+  grant update (state, pause_reason, passed, lease_no, lease_ends_at, served_at, failures, failing_since, next_attempt_at, reason, detail, taken_at, missed, missed_at) to waybill_operations
 
 table evidence_statements
   evidence_id text not null
@@ -441,6 +536,15 @@ table figures_reporter
   constraint figures_reporter_check CHECK (((reporter IS NULL) = (lease_ends_at IS NULL)))
   constraint figures_reporter_only_row_check CHECK (only_row)
   grant select, update to waybill_operations
+
+table gate_turns
+  tenant_id text not null
+  gate text not null
+  next_at timestamp with time zone
+  constraint gate_turns_pkey PRIMARY KEY (tenant_id, gate)
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  grant insert, select, update to waybill_operations
 
 table idempotency_keys
   tenant_id text not null
@@ -526,20 +630,32 @@ table outbox_events
   aggregate text not null
   aggregate_seq integer not null
   "position" bigint not null generated always as identity
-  transaction_id xid8 not null default pg_current_xact_id()
+  feed_no bigint
   topic text not null
   payload jsonb not null
   occurred_at timestamp with time zone not null default clock_timestamp()
   constraint outbox_events_pkey PRIMARY KEY (tenant_id, aggregate, aggregate_seq)
   constraint outbox_events_aggregate_seq_check CHECK ((aggregate_seq >= 1))
-  CREATE UNIQUE INDEX outbox_events_position ON waybill.outbox_events USING btree ("position")
+  CREATE UNIQUE INDEX outbox_events_feed ON waybill.outbox_events USING btree (tenant_id, feed_no) WHERE (feed_no IS NOT NULL)
+  CREATE UNIQUE INDEX outbox_events_position ON waybill.outbox_events USING btree ("position") WHERE (feed_no IS NULL)
   row level security
   policy across_tenants for all to waybill_operations using true
-  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  policy platform_or_own for all to waybill_data, waybill_observer using ((tenant_id = waybill.current_tenant()) OR ((tenant_id = '_platform'::text) AND (waybill.current_tenant() IS NOT NULL))) with check (tenant_id = waybill.current_tenant())
   policy publication for all to waybill_control using true
   grant insert to waybill_control
   grant insert, select to waybill_data
   grant select to waybill_observer
+  grant delete, select to waybill_operations
+  grant update (feed_no) to waybill_operations
+
+table payload_marks
+  tenant_id text not null
+  state text not null
+  through timestamp with time zone not null
+  constraint payload_marks_pkey PRIMARY KEY (tenant_id, state)
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  grant insert, select, update to waybill_operations
 
 table quota_counters
   scope text not null
@@ -599,16 +715,20 @@ table rate_limits
 table receipt_checkpoints
   tenant_id text not null
   checkpoint_no integer not null
-  merkle_root text not null
+  kind text not null
   jws text not null
+  digest text not null
   created_at timestamp with time zone not null default clock_timestamp()
   constraint receipt_checkpoints_pkey PRIMARY KEY (tenant_id, checkpoint_no)
   constraint receipt_checkpoints_checkpoint_no_check CHECK ((checkpoint_no >= 1))
-  constraint receipt_checkpoints_merkle_root_check CHECK ((merkle_root ~ '^[0-9a-f]{64}$'::text))
+  constraint receipt_checkpoints_digest_check CHECK ((digest ~ '^[0-9a-f]{64}$'::text))
+  constraint receipt_checkpoints_kind_check CHECK ((kind = ANY (ARRAY['chains'::text, 'pruned'::text])))
   row level security
   policy across_tenants for all to waybill_operations using true
   policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  grant select to waybill_data
   grant select to waybill_observer
+  grant delete, insert, select to waybill_operations
 
 table receipts
   tenant_id text not null
@@ -619,21 +739,27 @@ table receipts
   digest text not null
   previous_digest text
   created_at timestamp with time zone not null default clock_timestamp()
+  closes boolean not null default (kind = ANY (ARRAY['acknowledged'::text, 'failed'::text, 'action_completed'::text, 'action_failed'::text, 'action_cancelled'::text]))
+  checkpoint_no integer
   constraint receipts_pkey PRIMARY KEY (tenant_id, subject, seq)
   constraint receipts_check CHECK (((seq = 1) = (previous_digest IS NULL)))
   constraint receipts_digest_check CHECK ((digest ~ '^[0-9a-f]{64}$'::text))
   constraint receipts_previous_digest_check CHECK ((previous_digest ~ '^[0-9a-f]{64}$'::text))
   constraint receipts_seq_check CHECK ((seq >= 1))
+  CREATE INDEX receipts_to_checkpoint ON waybill.receipts USING btree (tenant_id, subject, seq) WHERE (closes AND (checkpoint_no IS NULL))
   row level security
   policy across_tenants for all to waybill_operations using true
   policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
   grant insert, select to waybill_data
   grant select to waybill_observer
+  grant delete, select to waybill_operations
+  grant update (checkpoint_no) to waybill_operations
 
 table rejected_payloads
   tenant_id text not null
   delivery_id uuid not null
   content bytea not null
+  request jsonb
   size_bytes integer not null
   expires_at timestamp with time zone not null
   constraint rejected_payloads_pkey PRIMARY KEY (tenant_id, delivery_id)
@@ -648,14 +774,25 @@ table rejected_payloads
 table replay_items
   tenant_id text not null
   job_id uuid not null
+  "position" integer not null
   delivery_id uuid not null
+  subscription_id text not null
   planned_version integer not null
   outcome text
   skipped_why text
-  constraint replay_items_pkey PRIMARY KEY (tenant_id, job_id, delivery_id)
-  constraint replay_items_check CHECK (((outcome = 'skipped'::text) OR (skipped_why IS NULL)))
+  series integer
+  result text
+  constraint replay_items_pkey PRIMARY KEY (tenant_id, job_id, "position")
+  constraint replay_items_check CHECK (((NOT (outcome IS DISTINCT FROM 'skipped'::text)) = (skipped_why IS NOT NULL)))
+  constraint replay_items_check1 CHECK (((NOT (outcome IS DISTINCT FROM 'replayed'::text)) = (series IS NOT NULL)))
+  constraint replay_items_check2 CHECK (((result IS NULL) OR (series IS NOT NULL)))
   constraint replay_items_outcome_check CHECK ((outcome = ANY (ARRAY['replayed'::text, 'skipped'::text])))
+  constraint replay_items_result_check CHECK ((result = ANY (ARRAY['acknowledged'::text, 'failed_again'::text])))
+  constraint replay_items_skipped_why_check CHECK ((skipped_why = ANY (ARRAY['acknowledged'::text, 'under_way'::text, 'failed_anew'::text, 'removed'::text])))
   constraint replay_items_tenant_id_job_id_fkey FOREIGN KEY (tenant_id, job_id) REFERENCES waybill.replay_jobs(tenant_id, job_id)
+  with (fillfactor=70)
+  CREATE INDEX replay_items_pending ON waybill.replay_items USING btree (tenant_id, job_id, subscription_id, "position") WHERE (outcome IS NULL)
+  CREATE INDEX replay_items_under_way ON waybill.replay_items USING btree (tenant_id, job_id, subscription_id) WHERE ((outcome = 'replayed'::text) AND (result IS NULL))
   row level security
   policy across_tenants for all to waybill_operations using true
   policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
@@ -669,11 +806,62 @@ table replay_jobs
   filter jsonb not null
   requested_by text not null
   reason text not null
+  rate_per_second integer not null
   created_at timestamp with time zone not null default clock_timestamp()
+  planned_to_at timestamp with time zone
+  planned_to_id uuid
+  planned integer not null default 0
+  truncated boolean not null default false
+  oldest_at timestamp with time zone
+  newest_at timestamp with time zone
+  run_by text
+  started_at timestamp with time zone
+  replayed integer not null default 0
+  acknowledged integer not null default 0
+  failed_again integer not null default 0
+  skipped jsonb not null default '{}'::jsonb
+  failures_in_a_row integer not null default 0
+  moved_by text
+  moved_why text
+  watch_until timestamp with time zone
+  attend_at timestamp with time zone
   finished_at timestamp with time zone
+  receipt text
   constraint replay_jobs_pkey PRIMARY KEY (tenant_id, job_id)
   constraint replay_jobs_check CHECK (((finished_at IS NOT NULL) = (state = ANY (ARRAY['cancelled'::text, 'finished'::text]))))
-  constraint replay_jobs_state_check CHECK ((state = ANY (ARRAY['planned'::text, 'running'::text, 'paused'::text, 'cancelled'::text, 'finished'::text])))
+  constraint replay_jobs_check1 CHECK (((receipt IS NULL) OR (finished_at IS NOT NULL)))
+  constraint replay_jobs_check2 CHECK ((((acknowledged + failed_again) <= replayed) AND (replayed <= planned)))
+  constraint replay_jobs_rate_per_second_check CHECK (((rate_per_second >= 1) AND (rate_per_second <= 100)))
+  constraint replay_jobs_state_check CHECK ((state = ANY (ARRAY['planning'::text, 'planned'::text, 'running'::text, 'paused'::text, 'cancelled'::text, 'finished'::text])))
+  with (fillfactor=70)
+  CREATE INDEX replay_jobs_by_time ON waybill.replay_jobs USING btree (tenant_id, created_at DESC, job_id DESC)
+  CREATE INDEX replay_jobs_to_attend ON waybill.replay_jobs USING btree (attend_at) WHERE (attend_at IS NOT NULL)
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  grant insert, select, update to waybill_data
+  grant select to waybill_observer
+  grant select to waybill_operations
+  grant update (attend_at) to waybill_operations
+
+table replay_paces
+  tenant_id text not null
+  target_id text not null
+  next_at timestamp with time zone not null
+  constraint replay_paces_pkey PRIMARY KEY (tenant_id, target_id)
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  grant insert, select, update to waybill_data
+  grant select to waybill_observer
+
+table replay_scopes
+  tenant_id text not null
+  job_id uuid not null
+  subscription_id text not null
+  planned integer not null
+  constraint replay_scopes_pkey PRIMARY KEY (tenant_id, job_id, subscription_id)
+  constraint replay_scopes_tenant_id_job_id_fkey FOREIGN KEY (tenant_id, job_id) REFERENCES waybill.replay_jobs(tenant_id, job_id)
   row level security
   policy across_tenants for all to waybill_operations using true
   policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
@@ -867,11 +1055,18 @@ table settings
   action_retention_days integer not null default 30
   tombstone_retention_days integer not null default 400
   recovering_since timestamp with time zone
+  retention jsonb not null default '{"tenants": {}, "failedDays": 90, "receiptDays": 400, "rejectedDays": 14, "acknowledgedDays": 30, "deduplicatedDays": 14, "failedPayloadDays": 90, "acknowledgedPayloadDays": 14}'::jsonb
+  event_retention_days integer not null default 14
+  event_hold_days integer not null default 30
+  target_addresses jsonb not null default '{"http": false, "allow": [], "ports": [443]}'::jsonb
+  workflow_targets jsonb not null default '[]'::jsonb
   constraint settings_pkey PRIMARY KEY (only_row)
   constraint settings_action_retention_days_check CHECK (((action_retention_days >= 1) AND (action_retention_days <= 3650)))
   constraint settings_circuit_open_ms_check CHECK (((circuit_open_ms >= 100) AND (circuit_open_ms <= 3600000)))
   constraint settings_circuit_probes_check CHECK (((circuit_probes >= 1) AND (circuit_probes <= 100)))
   constraint settings_circuit_unknowns_check CHECK (((circuit_unknowns >= 0) AND (circuit_unknowns <= 1000)))
+  constraint settings_event_hold_days_check CHECK (((event_hold_days >= 1) AND (event_hold_days <= 3650)))
+  constraint settings_event_retention_days_check CHECK (((event_retention_days >= 1) AND (event_retention_days <= 3650)))
   constraint settings_only_row_check CHECK (only_row)
   constraint settings_rejected_bytes_minutes_check CHECK (((rejected_bytes_minutes >= 1) AND (rejected_bytes_minutes <= 10080)))
   constraint settings_replay_window_minutes_check CHECK (((replay_window_minutes >= 1) AND (replay_window_minutes <= 43200)))
@@ -898,8 +1093,10 @@ table subscriptions
   pause_reason text
   last_delivery_at timestamp with time zone
   event_seq integer not null default 0
+  drain_per_second numeric
   constraint subscriptions_pkey PRIMARY KEY (tenant_id, subscription_id)
   constraint subscriptions_check CHECK (((state = 'paused'::text) OR (pause_reason IS NULL)))
+  constraint subscriptions_drain_per_second_check CHECK (((drain_per_second > (0)::numeric) AND (drain_per_second <= (1000)::numeric)))
   constraint subscriptions_event_types_check CHECK ((cardinality(event_types) >= 1))
   constraint subscriptions_state_check CHECK ((state = ANY (ARRAY['active'::text, 'paused'::text, 'deactivated'::text])))
   constraint subscriptions_tenant_id_instance_id_fkey FOREIGN KEY (tenant_id, instance_id) REFERENCES waybill.instances(tenant_id, instance_id)
@@ -921,13 +1118,49 @@ table sweep_turn
   constraint sweep_turn_only_row_check CHECK (only_row)
   grant select, update to waybill_operations
 
+table target_states
+  tenant_id text not null
+  target_id text not null
+  breaker text not null default 'closed'::text
+  failures integer not null default 0
+  opens integer not null default 0
+  open_until timestamp with time zone
+  probe_delivery uuid
+  probe_attempt integer
+  probe_until timestamp with time zone
+  paused_at timestamp with time zone
+  paused_by text
+  pause_reason text
+  constraint target_states_pkey PRIMARY KEY (tenant_id, target_id)
+  constraint target_states_breaker_check CHECK ((breaker = ANY (ARRAY['closed'::text, 'open'::text, 'half_open'::text])))
+  constraint target_states_failures_check CHECK ((failures >= 0))
+  constraint target_states_open CHECK (((breaker = 'closed'::text) = (open_until IS NULL)))
+  constraint target_states_opens_check CHECK ((opens >= 0))
+  constraint target_states_paused CHECK ((((paused_at IS NULL) = (paused_by IS NULL)) AND ((paused_at IS NULL) = (pause_reason IS NULL))))
+  constraint target_states_probe CHECK (((breaker = 'half_open'::text) = (probe_until IS NOT NULL)))
+  constraint target_states_tenant_id_target_id_fkey FOREIGN KEY (tenant_id, target_id) REFERENCES waybill.targets(tenant_id, target_id)
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  grant insert, select, update to waybill_data
+  grant select to waybill_observer
+  grant select to waybill_operations
+
 table targets
   tenant_id text not null
   target_id text not null
   kind text not null
   config jsonb not null
+  drain_per_second numeric not null default 10
+  max_in_flight integer not null default 50
+  breaker_failures integer not null default 5
+  breaker_open_ms integer not null default 30000
   constraint targets_pkey PRIMARY KEY (tenant_id, target_id)
-  constraint targets_kind_check CHECK ((kind = ANY (ARRAY['http'::text, 'action'::text])))
+  constraint targets_breaker_failures_check CHECK (((breaker_failures >= 0) AND (breaker_failures <= 1000)))
+  constraint targets_breaker_open_ms_check CHECK (((breaker_open_ms >= 100) AND (breaker_open_ms <= 3600000)))
+  constraint targets_drain_per_second_check CHECK (((drain_per_second > (0)::numeric) AND (drain_per_second <= (1000)::numeric)))
+  constraint targets_kind_check CHECK ((kind = ANY (ARRAY['http'::text, 'action'::text, 'workflow'::text, 'event'::text])))
+  constraint targets_max_in_flight_check CHECK (((max_in_flight >= 1) AND (max_in_flight <= 100)))
   row level security
   policy across_tenants for all to waybill_operations using true
   policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
@@ -966,13 +1199,26 @@ function action_result(a waybill.actions) returns jsonb, sql, immutable
 function admit_lifecycle(p_replica text, p_request text, p_operation text, p_previous bigint) returns jsonb, plpgsql, volatile
   grant execute to waybill_lifecycle
 
+function admits_probe(s waybill.target_states) returns boolean, sql, volatile
+  grant execute to waybill_data
+  grant execute to waybill_operations
+
 function adopt_action(p_tenant text, p_action text, p_told jsonb) returns text, plpgsql, volatile
   grant execute to waybill_operations
 
 function answer_lifecycle(r waybill.replicas, p_request text, p_operation text) returns jsonb, plpgsql, volatile
   grant execute to waybill_lifecycle
 
-function append_receipt(d waybill.deliveries, p_receipt jsonb) returns void, sql, volatile
+function append_checkpoint(p_tenant text, p_checkpoint jsonb, p_leaves jsonb) returns boolean, plpgsql, volatile
+  grant execute to waybill_operations
+
+function append_receipt(p_tenant text, p_subject text, p_receipt jsonb) returns void, sql, volatile
+  grant execute to waybill_data
+
+function ask_receipt(a waybill.actions, p_kind text, p_receipt jsonb) returns jsonb, sql, volatile
+  grant execute to waybill_data
+
+function audit_switch(p_tenant text, p_pause boolean, p_actor text, p_subject text, p_reason text) returns void, sql, volatile
   grant execute to waybill_data
 
 function await_action(p_tenant text, p_action text) returns boolean, plpgsql, volatile
@@ -1018,35 +1264,56 @@ function capability_page(p_tenant text, p_wanted jsonb, p_after jsonb, p_limit i
 function chain_moved(d waybill.deliveries, p_receipt jsonb) returns boolean, sql, immutable
   grant execute to waybill_data
 
+function chains_ending(p_tenant text, p_through integer) returns SETOF text, sql, stable
+  grant execute to waybill_operations
+
+function chains_to_checkpoint(p_tenant text, p_limit integer) returns jsonb, sql, volatile
+  grant execute to waybill_operations
+
 function choose_binding(a waybill.actions, p_request jsonb, p_topology jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
 function circuit_admits(r waybill.replicas, p_probes integer) returns boolean, sql, volatile
   grant execute to waybill_data
 
-function claim_unattended(p_limit integer, p_push_ms integer) returns TABLE(tenant_id text, delivery_id uuid, state text, connector_id text, event_type text, subscription_id text), sql, volatile
+function claim_event_sinks(p_limit integer) returns TABLE(tenant_id text, sink_id text, lease_no bigint), sql, volatile
+  grant execute to waybill_operations
+
+function claim_unattended(p_limit integer, p_push_ms integer) returns TABLE(tenant_id text, delivery_id uuid, state text, connector_id text, event_type text, subscription_id text, wake boolean), sql, volatile
   grant execute to waybill_operations
 
 function claim_unattended_actions(p_limit integer, p_claim_ms integer) returns TABLE(tenant_id text, action_id text, capability_id text, request_digest text, affinity_key text, cancelled boolean), sql, volatile
   grant execute to waybill_operations
 
-function close_action(a waybill.actions, p_result jsonb) returns waybill.actions, plpgsql, volatile
+function claim_unattended_replays(p_limit integer, p_push_ms integer) returns TABLE(tenant_id text, job_id uuid), sql, volatile
+  grant execute to waybill_operations
+
+function close_action(a waybill.actions, p_result jsonb, p_receipt jsonb) returns waybill.actions, plpgsql, volatile
   grant execute to waybill_data
 
 function close_attempt(p_tenant text, p_delivery uuid, p_attempt integer, p_close jsonb, p_receipt jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
-function close_dispatch(p_tenant text, p_action text, p_fence bigint, p_close jsonb, p_result bytea) returns jsonb, plpgsql, volatile
+function close_dispatch(p_tenant text, p_action text, p_fence bigint, p_close jsonb, p_result bytea, p_receipt jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
-function conclude_fencing(p_tenant text, p_action text, p_fence bigint, p_found jsonb, p_result bytea) returns jsonb, plpgsql, volatile
+function closing_receipt(p_outcome text) returns text, sql, immutable
   grant execute to waybill_data
 
-function conclude_repin(p_tenant text, p_action text, p_fence bigint, p_repin jsonb) returns jsonb, plpgsql, volatile
+function conclude_fencing(p_tenant text, p_action text, p_fence bigint, p_found jsonb, p_result bytea, p_receipt jsonb) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function conclude_repin(p_tenant text, p_action text, p_fence bigint, p_repin jsonb, p_receipt jsonb) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function conclude_replay(p_tenant text, p_job uuid, p_stated jsonb, p_receipt text) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
 function counter_differences(p_limit integer) returns SETOF waybill.counter_difference, sql, stable
   grant execute to waybill_operations
+
+function create_replay(p_tenant text, p_job uuid, p_wish jsonb, p_limit integer) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
 
 function current_tenant() returns text, sql, stable
   grant execute to public
@@ -1061,6 +1328,12 @@ function delivery_may_follow(p_from text, p_to text) returns boolean, sql, immut
   grant execute to waybill_data
   grant execute to waybill_operations
 
+function delivery_needs(p_tenant text, p_sha256 bytea) returns boolean, sql, stable
+  grant execute to waybill_operations
+
+function delivery_tenants(p_after text, p_limit integer) returns SETOF text, plpgsql, stable
+  grant execute to waybill_operations
+
 function dispatch_chain(d waybill.deliveries) returns jsonb, sql, stable
   grant execute to waybill_data
 
@@ -1073,6 +1346,12 @@ function doubt_state(a waybill.actions) returns waybill.actions, sql, volatile
 function drain_replica(p_replica text, p_request text, p_previous bigint) returns jsonb, plpgsql, volatile
   grant execute to waybill_lifecycle
 
+function drain_turns(p_rate numeric, p_next timestamp with time zone, p_limit integer, OUT turns integer, OUT next_at timestamp with time zone) returns record, plpgsql, volatile
+  grant execute to waybill_operations
+
+function due_replays(p_tenant text, p_job uuid, p_busy integer, p_unsettled integer) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
 function emit_delivery_event(d waybill.deliveries, p_event_seq integer, p_topic text, p_payload jsonb) returns void, sql, volatile
   grant execute to waybill_data
 
@@ -1084,6 +1363,17 @@ function end_overdue(t waybill.route_attempts) returns boolean, plpgsql, volatil
   grant execute to waybill_data
 
 function end_recovery(p_by text) returns boolean, plpgsql, volatile
+  grant execute to waybill_operations
+
+function event_facts(e waybill.outbox_events) returns jsonb, sql, stable
+  grant execute to waybill_data
+  grant execute to waybill_operations
+
+function event_target_fields(d waybill.deliveries) returns jsonb, sql, stable
+  grant execute to waybill_data
+
+function events_behind(p_tenant text, p_after bigint, p_limit integer) returns SETOF waybill.outbox_events, sql, stable
+  grant execute to waybill_data
   grant execute to waybill_operations
 
 function evidence_until(v waybill.connector_versions, s waybill.settings) returns timestamp with time zone, sql, stable
@@ -1101,6 +1391,9 @@ function extend_reservation(p_tenant text, p_action text, p_fence bigint, p_hold
 function fail_delivery(p_tenant text, p_delivery uuid, p_reason text, p_detail text, p_receipt jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
+function feed_end(p_tenant text) returns bigint, plpgsql, volatile
+  grant execute to waybill_data
+
 function fence_after(p_last bigint, p_reported bigint) returns bigint, sql, volatile
   grant execute to waybill_data
 
@@ -1116,13 +1409,19 @@ function find_ingress(p_ingress_ref text) returns jsonb, sql, stable, security d
 function finish_releases(p_limit integer) returns void, sql, volatile
   grant execute to waybill_operations
 
+function forget_events(p_limit integer) returns jsonb, plpgsql, volatile
+  grant execute to waybill_operations
+
 function forget_expired(p_limit integer) returns jsonb, plpgsql, volatile
+  grant execute to waybill_operations
+
+function forget_tenant_events(p_tenant text, p_limit integer) returns jsonb, plpgsql, volatile
   grant execute to waybill_operations
 
 function give_back(a waybill.actions) returns waybill.actions, plpgsql, volatile
   grant execute to waybill_operations
 
-function give_up_action(p_tenant text, p_action text, p_reason text, p_detail text) returns jsonb, plpgsql, volatile
+function give_up_action(p_tenant text, p_action text, p_reason text, p_detail text, p_receipt jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
 function guard_action_state() returns trigger, plpgsql, volatile
@@ -1150,6 +1449,10 @@ function heartbeat_replica(p_replica text, p_request text, p_previous bigint, p_
 function hold_rate(p_tenant text, p_instance text, p_ms bigint) returns void, sql, volatile
   grant execute to waybill_data
 
+function in_flight(p_tenant text, p_target text) returns integer, sql, volatile
+  grant execute to waybill_data
+  grant execute to waybill_operations
+
 function ingest_delivery(p_tenant text, p_delivery uuid, p_subscription text, p_fields jsonb, p_payload bytea, p_attend_after_ms integer) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
@@ -1165,11 +1468,20 @@ function keep_late_evidence(t waybill.route_attempts, p_evidence jsonb) returns 
 function keep_pace(p_tenant text, p_instance text, p_each_ms double precision) returns void, plpgsql, volatile
   grant execute to waybill_data
 
+function keep_receipt(a waybill.actions, p_receipt jsonb) returns waybill.actions, plpgsql, volatile
+  grant execute to waybill_data
+
 function leave_sweep_turn(p_pause_ms integer) returns void, sql, volatile
+  grant execute to waybill_operations
+
+function let_go(p_tenant text, p_sha256 bytea[]) returns void, sql, volatile
   grant execute to waybill_operations
 
 function lock_replica(p_tenant text, p_action text, p_level waybill.bound[], p_topology jsonb, p_tiers integer) returns waybill.replicas, plpgsql, volatile
   grant execute to waybill_data
+
+function longest_receipt_days(s waybill.settings) returns integer, sql, stable
+  grant execute to waybill_operations
 
 function lost_actions(p_runs jsonb) returns TABLE(tenant_id text, action_id text), sql, stable
   grant execute to waybill_operations
@@ -1183,12 +1495,21 @@ function mend_counters(p_by text, p_limit integer) returns SETOF waybill.counter
 function move_action(p_tenant text, p_action text, p_from text[], p_to text, p_fields jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
+function move_replay(p_tenant text, p_job uuid, p_move text, p_by text, p_reason text) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
 function ms_until(p_at timestamp with time zone) returns bigint, sql, volatile
   grant execute to waybill_data
   grant execute to waybill_lifecycle
 
+function next_checkpoint(p_tenant text) returns jsonb, sql, volatile
+  grant execute to waybill_operations
+
 function next_fence(p_tenant text, p_action text, p_above bigint) returns bigint, plpgsql, volatile
   grant execute to waybill_data
+
+function next_sink_events(p_tenant text, p_sink text, p_lease_no bigint, p_limit integer) returns jsonb, plpgsql, volatile
+  grant execute to waybill_operations
 
 function note_action_wait(p_tenant text, p_action text, p_reason text, p_detail text, p_ms integer) returns void, plpgsql, volatile
   grant execute to waybill_data
@@ -1198,6 +1519,9 @@ function note_doubt() returns trigger, plpgsql, volatile
   grant execute to waybill_operations
 
 function note_following(p_tenant text, p_delivery uuid, p_attempt integer, p_detail text, p_again_ms integer) returns void, plpgsql, volatile
+  grant execute to waybill_data
+
+function note_target_health(a waybill.delivery_attempts, p_health text) returns void, plpgsql, volatile
   grant execute to waybill_data
 
 function offered_profiles(p_capability text) returns text[], sql, stable
@@ -1218,8 +1542,14 @@ function overdue_attempts(p_limit integer) returns TABLE(tenant_id text, action_
 function overdue_cause(t waybill.route_attempts) returns text, sql, volatile
   grant execute to waybill_operations
 
+function parked_events(s waybill.event_sinks) returns jsonb, sql, volatile
+  grant execute to waybill_operations
+
 function pause_subscription(d waybill.deliveries, p_reason text) returns void, plpgsql, volatile
   grant execute to waybill_data
+
+function payload_kept_until(p_tenant text, p_state text, p_settled_at timestamp with time zone) returns timestamp with time zone, sql, stable
+  grant execute to waybill_operations
 
 function place_action(a waybill.actions, p_level waybill.bound[], p_request jsonb, p_topology jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
@@ -1227,8 +1557,14 @@ function place_action(a waybill.actions, p_level waybill.bound[], p_request json
 function plan_contracts(p_tenant text, p_capabilities text[]) returns jsonb, plpgsql, stable
   grant execute to waybill_data
 
+function plan_replay(p_tenant text, p_job uuid, p_batch integer, p_max integer) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
 function project_evidence(p_connectors text[], p_versions text[]) returns void, sql, volatile
   grant execute to waybill_control
+
+function prune_receipts(p_tenant text, p_through integer, p_checkpoint jsonb) returns integer, plpgsql, volatile
+  grant execute to waybill_operations
 
 function rate_due(l waybill.rate_limits, p_each_ms double precision) returns timestamp with time zone, sql, volatile
   grant execute to waybill_data
@@ -1245,10 +1581,28 @@ function read_catalog_revision() returns bigint, sql, stable
 function read_delivery_facts(p_tenant text, p_delivery uuid) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
+function read_events(p_tenant text, p_after bigint, p_topics text[], p_limit integer) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function read_rejected(p_tenant text, p_delivery uuid) returns TABLE(answer jsonb, content bytea), plpgsql, volatile
+  grant execute to waybill_data
+
 function read_route(p_tenant text, p_action text) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
-function record_outcome(a waybill.actions, t waybill.route_attempts, p_result jsonb, p_bytes bytea) returns waybill.actions, plpgsql, volatile
+function readmit_delivery(p_tenant text, p_rejected uuid, p_delivery uuid, p_fields jsonb, p_attend_after_ms integer) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function receipt_facts(a waybill.actions) returns jsonb, sql, volatile
+  grant execute to waybill_data
+
+function receipt_tenants(p_after text, p_limit integer) returns SETOF text, plpgsql, stable
+  grant execute to waybill_operations
+
+function receipts_to_prune(p_tenant text, p_limit integer) returns jsonb, plpgsql, volatile
+  grant execute to waybill_operations
+
+function record_outcome(a waybill.actions, t waybill.route_attempts, p_result jsonb, p_bytes bytea, p_receipt jsonb) returns waybill.actions, plpgsql, volatile
   grant execute to waybill_data
 
 function record_result(p_tenant text, p_action text, p_fence bigint, p_result jsonb, p_evidence jsonb) returns jsonb, plpgsql, volatile
@@ -1261,6 +1615,9 @@ function register_replica(p_replica text, p_request text, p_previous bigint, p_s
   grant execute to waybill_lifecycle
 
 function release_artifacts(p_limit integer) returns integer, plpgsql, volatile
+  grant execute to waybill_operations
+
+function release_gated(p_limit integer) returns integer, plpgsql, volatile
   grant execute to waybill_operations
 
 function release_quota(p_scope text, p_key text) returns void, sql, volatile
@@ -1277,10 +1634,19 @@ function repin_fault(a waybill.actions, r waybill.routes) returns text, sql, imm
 function replay_delivery(p_tenant text, p_delivery uuid, p_replayed_by text, p_reason text, p_receipt jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
+function replay_planned(p_tenant text, p_job uuid, p_position integer, p_by text, p_receipt jsonb, p_watch_ms bigint) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function replay_progress(j waybill.replay_jobs) returns jsonb, sql, volatile
+  grant execute to waybill_data
+
+function replay_skipped(p_skipped jsonb) returns integer, sql, immutable
+  grant execute to waybill_data
+
 function replica_fault(p_tenant text, p_level waybill.bound[], p_topology jsonb) returns jsonb, sql, volatile
   grant execute to waybill_data
 
-function request_cancel(p_tenant text, p_action text, p_by text, p_reason text) returns jsonb, plpgsql, volatile
+function request_cancel(p_tenant text, p_action text, p_by text, p_reason text, p_receipt jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
 function reserve_route(p_tenant text, p_action text, p_request jsonb, p_topology jsonb) returns jsonb, plpgsql, volatile
@@ -1289,14 +1655,29 @@ function reserve_route(p_tenant text, p_action text, p_request jsonb, p_topology
 function reserved_json(r waybill.routes, t waybill.route_attempts) returns jsonb, sql, volatile
   grant execute to waybill_data
 
-function resolve_action(p_tenant text, p_action text, p_by text, p_answer jsonb, p_result bytea) returns jsonb, plpgsql, volatile
+function resolve_action(p_tenant text, p_action text, p_by text, p_answer jsonb, p_result bytea, p_receipt jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
 function retain_actions(p_limit integer) returns jsonb, plpgsql, volatile
   grant execute to waybill_operations
 
+function retain_deliveries(p_tenant text, p_state text, p_limit integer) returns integer, plpgsql, volatile
+  grant execute to waybill_operations
+
+function retain_payloads(p_tenant text, p_state text, p_limit integer) returns integer, plpgsql, volatile
+  grant execute to waybill_operations
+
+function retention_days(p_tenant text, p_what text) returns integer, sql, stable
+  grant execute to waybill_operations
+
+function room_turns(p_tenant text, p_target text, p_limit integer) returns integer, plpgsql, volatile
+  grant execute to waybill_operations
+
 function route_json(r waybill.routes) returns jsonb, sql, stable
   grant execute to waybill_data
+
+function sequence_events(p_limit integer) returns integer, plpgsql, volatile
+  grant execute to waybill_operations
 
 function served_profiles(p_tenant text, p_capability text) returns text[], sql, stable
   grant execute to waybill_data
@@ -1304,14 +1685,26 @@ function served_profiles(p_tenant text, p_capability text) returns text[], sql, 
 function settle_delivery(d waybill.deliveries, p_state text, p_reason text, p_detail text, p_receipt jsonb) returns void, plpgsql, volatile
   grant execute to waybill_data
 
-function settle_lost(p_tenant text, p_action text, p_fence bigint, p_evidence jsonb) returns void, plpgsql, volatile
+function settle_lost(p_tenant text, p_action text, p_fence bigint, p_evidence jsonb, p_receipt jsonb) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function settle_replay(p_tenant text, p_job uuid, p_batch integer, p_stop_after integer) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
 function settle_route(p_tenant text, p_action text, p_fence bigint, p_settle jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
+function settle_sink_events(p_tenant text, p_sink text, p_lease_no bigint, p_result jsonb) returns boolean, plpgsql, volatile
+  grant execute to waybill_operations
+
 function shared_quota_full(p_scope text, p_key text, p_limit integer) returns boolean, sql, stable, security definer
   grant execute to waybill_data
+
+function sink_has_work(s waybill.event_sinks) returns boolean, sql, volatile
+  grant execute to waybill_operations
+
+function sink_lease_ms(p_timeout_ms integer) returns integer, sql, immutable
+  grant execute to waybill_operations
 
 function speaking_evidence(v waybill.connector_versions, p_signers text[]) returns SETOF waybill.evidence_statements, sql, stable
   grant execute to waybill_control
@@ -1326,7 +1719,19 @@ function start_lock(p_tenant text, p_action text) returns bigint, sql, immutable
 function store_rejected(p_tenant text, p_delivery uuid, p_subscription text, p_payload bytea, p_fields jsonb) returns void, plpgsql, volatile
   grant execute to waybill_data
 
+function subject_exists(p_tenant text, p_subject text) returns boolean, sql, stable
+  grant execute to waybill_operations
+
+function subscription_turns(p_tenant text, p_subscription text, p_limit integer) returns integer, plpgsql, volatile
+  grant execute to waybill_operations
+
 function suits(r waybill.replicas, p_topology jsonb) returns boolean, sql, immutable
+  grant execute to waybill_data
+
+function switch_subscription(p_tenant text, p_subscription text, p_pause boolean, p_actor text, p_reason text) returns text, plpgsql, volatile
+  grant execute to waybill_data
+
+function switch_target(p_tenant text, p_target text, p_pause boolean, p_actor text, p_reason text) returns text, plpgsql, volatile
   grant execute to waybill_data
 
 function take_publication_lock(p_lock text, p_wait_ms integer) returns boolean, plpgsql, volatile
@@ -1347,6 +1752,18 @@ function take_shared_quota(p_scope text, p_key text, p_limit integer) returns in
 function take_sweep_turn(p_hold_ms integer) returns boolean, plpgsql, volatile
   grant execute to waybill_operations
 
+function take_turns(p_tenant text, p_gate text, p_rate numeric, p_limit integer) returns integer, plpgsql, volatile
+  grant execute to waybill_operations
+
+function target_gate(d waybill.deliveries, p_target text, p_kind text, p_deadline timestamp with time zone) returns text, plpgsql, volatile
+  grant execute to waybill_data
+
+function target_turns(p_tenant text, p_target text, p_limit integer) returns integer, plpgsql, volatile
+  grant execute to waybill_operations
+
+function tell_subscription_changed(s waybill.subscriptions) returns void, sql, volatile
+  grant execute to waybill_data
+
 function try_reserve(a waybill.actions, r waybill.routes, p_level waybill.bound[], p_request jsonb, p_topology jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
@@ -1355,4 +1772,7 @@ function walk_action(a waybill.actions, p_path text[]) returns waybill.actions, 
   grant execute to waybill_operations
 
 function way_to(p_from text, p_to text) returns text[], sql, immutable
+  grant execute to waybill_data
+
+function workflow_allowed(p_tenant text, p_target jsonb) returns boolean, sql, stable
   grant execute to waybill_data

@@ -96,7 +96,7 @@ test('moves answer the job; two clicks are one, and what does not fit is refused
     ...{ runBy: 'ada@example.test', movedBy: 'ada@example.test', movedWhy: 'because' },
   });
   expect(problem(await call(`/${jobId}/run`, {}))).toMatchObject({ state: 'cancelled' });
-  const audit = await h.db.rows(
+  const audit = await h.db.rows<{ action: string }>(
     `select action from waybill.audit_log where subject = $1 order by audit_id`,
     [`replay/${jobId}`],
   );

@@ -142,6 +142,7 @@ describe('the OpenAPI document', () => {
       'get /v1/routes',
       'get /v1/routes/{actionId}',
       'get /webhooks/{ingressRef}',
+      'post /factory/deliveries/{deliveryId}/readmit',
       'post /factory/deliveries/{deliveryId}/replay',
       'post /factory/subscriptions/{subscriptionId}/pause',
       'post /factory/subscriptions/{subscriptionId}/resume',

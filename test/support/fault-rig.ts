@@ -26,7 +26,7 @@ export class FaultRig {
 
   /** A worker that polls; with a point, one that stands still there. */
   worker(holdAt?: PointName): Promise<WaybillProcess> {
-    return this.#processes.worker(['--queues', 'deliveries'], this.#environment(holdAt));
+    return this.#processes.worker(['--queues', 'deliveries,operations'], this.#environment(holdAt));
   }
 
   api(holdAt?: PointName): Promise<RunningApi> {

@@ -35,7 +35,7 @@ describe('a mistake names document, line, field and remedy', () => {
     [
       'an unknown kind',
       'kind: Targets\nid: x\n',
-      /^1 document 1 kind: must be one of Settings, Capability, Connector, Evidence, QuotaPolicy, Instance, Binding, Replica, Target, Subscription$/,
+      /^1 document 1 kind: must be one of Settings, Capability, Connector, Evidence, QuotaPolicy, Instance, Binding, Replica, Target, Subscription, EventSink$/,
     ],
     [
       'a document that is no map',

@@ -202,12 +202,12 @@ describe('a mistake names line, document, field and remedy', () => {
     [
       'a target that goes nowhere',
       target('http: null'),
-      /^4 Target acme\/ci http: is missing; a target is one of http, action, event$/,
+      /^4 Target acme\/ci http: is missing; a target is one of http, action, workflow, event$/,
     ],
     [
       'a target that goes to both',
       target('action: { capability: tickets.create }'),
-      /^5 Target acme\/ci action: a target is one of http, action, event, not several$/,
+      /^5 Target acme\/ci action: a target is one of http, action, workflow, event, not several$/,
     ],
     [
       'a pointer without a slash',

@@ -19,6 +19,8 @@ const DOCUMENTS: readonly (Readonly<Record<string, unknown>> & { readonly kind: 
     ...{ kind: 'Settings', replicaLease: '30s', circuitOpen: '1s', requiredEvidence: ['sbom'] },
     defaultRetry: { attempts: 3, backoff: 'exponential', base: '1s', max: '2s' },
     trustedSigners: { release: { kty: 'OKP', crv: 'Ed25519', x: 'a', kid: 'k' } },
+    targetAddresses: { allow: ['127.0.0.0/8'] },
+    workflowTargets: [{ taskQueue: 'q', type: 't', tenants: ['acme'] }],
   },
   {
     ...{ kind: 'Capability', id: 'a', interface: 'b', sideEffect: 'read', recovery: 'none' },
@@ -53,6 +55,7 @@ const DOCUMENTS: readonly (Readonly<Record<string, unknown>> & { readonly kind: 
       success: { pointer: '/ok', equals: 'yes' },
     },
     action: { capability: 'a', request: { a: { from: '/x' }, b: 'c' }, affinity: { from: '/y' } },
+    workflow: { taskQueue: 'q', type: 't', signal: 's' },
   },
   {
     ...{ kind: 'Subscription', tenant: 'acme', id: 'a', instance: 'b', target: 'c' },
@@ -61,6 +64,10 @@ const DOCUMENTS: readonly (Readonly<Record<string, unknown>> & { readonly kind: 
       ...{ ref: 'abcdefgh12', bodyLimit: '1MiB' },
       secrets: [{ id: 'a', ref: 'file:a', notBefore: '2026-01-31T00:00:00Z' }],
     },
+  },
+  {
+    ...{ kind: 'EventSink', tenant: 'acme', id: 'a', url: 'https://s.test/a', timeout: '1s' },
+    ...{ types: ['delivery-failed'], secretRefs: ['file:a'], state: 'active' },
   },
 ];
 
