@@ -1502,7 +1502,7 @@ function ms_until(p_at timestamp with time zone) returns bigint, sql, volatile
   grant execute to waybill_data
   grant execute to waybill_lifecycle
 
-function next_checkpoint(p_tenant text) returns jsonb, sql, volatile
+function next_checkpoint(p_tenant text) returns jsonb, sql, stable
   grant execute to waybill_operations
 
 function next_fence(p_tenant text, p_action text, p_above bigint) returns bigint, plpgsql, volatile

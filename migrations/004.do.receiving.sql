@@ -47,7 +47,7 @@ create function waybill.ingest_delivery(
   p_delivery uuid,
   p_subscription text,
   p_fields jsonb,       -- connectorId, instanceId, externalId, eventType, dedupKey, contentType,
-                        -- keptHeaders, evidence, signedAtMs, toleranceMs, aheadMs;
+                        -- keptHeaders, evidence, signedAtMs, toleranceMs, aheadMs, retryHorizonS;
                         -- of one that is readmitted: readmittedFrom, judgedAt
   p_payload bytea,
   p_attend_after_ms integer
@@ -82,7 +82,9 @@ begin
   insert into waybill.dedup_keys as k
       (tenant_id, subscription_id, dedup_key, delivery_id, payload_sha256, expires_at)
     select p_tenant, p_subscription, v_key, p_delivery, v_sha,
-           clock_timestamp() + make_interval(mins => s.replay_window_minutes)
+           clock_timestamp() + greatest(make_interval(mins => s.replay_window_minutes),
+             -- Not shorter than the vendor sends it again.
+             make_interval(secs => (p_fields->>'retryHorizonS')::integer))
       from waybill.settings s
     on conflict (tenant_id, subscription_id, dedup_key) do update
       set delivery_id = excluded.delivery_id, payload_sha256 = excluded.payload_sha256,

@@ -15,7 +15,7 @@ create function waybill.delivery_facts(d waybill.deliveries) returns jsonb
     'attempts', d.attempts, 'series', d.series, 'seriesAttempts', d.series_attempts,
     'seriesElapsedMs', case when d.series_started_at is null then 0
       else (extract(epoch from clock_timestamp() - d.series_started_at) * 1000)::bigint end,
-    'receivedAt', d.received_at, 'reason', d.reason,
+    'receivedAt', d.received_at, 'reason', d.reason, 'detail', d.detail,
     'receiptSeq', d.receipt_seq, 'receiptDigest', d.receipt_digest,
     'now', clock_timestamp());
 

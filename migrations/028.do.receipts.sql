@@ -56,7 +56,8 @@ begin
 end
 $$;
 
-create function waybill.next_checkpoint(p_tenant text) returns jsonb language sql volatile
+-- Of the caller's own snapshot: a number that is newer than the chains that were read would put these into two.
+create function waybill.next_checkpoint(p_tenant text) returns jsonb language sql stable
   return (select jsonb_build_object('no', coalesce(h.checkpoint_no, 0) + 1, 'previousDigest', h.digest,
       'now', clock_timestamp())
     from (select) one left join lateral (select c.checkpoint_no, c.digest from waybill.receipt_checkpoints c
@@ -121,6 +122,8 @@ create function waybill.receipts_to_prune(p_tenant text, p_limit integer) return
   language plpgsql volatile as $$
 declare
   c record;
+  -- Before anything else is read: what is appended from now on makes the removal come too late.
+  v_head jsonb := waybill.next_checkpoint(p_tenant);
   v_through integer;
   v_digest text;
   v_chains boolean := false;
@@ -137,8 +140,7 @@ begin
     v_chains := v_chains or c.kind = 'chains';
   end loop;
   if not v_chains then return null; end if;
-  return waybill.next_checkpoint(p_tenant)
-    || jsonb_build_object('through', v_through, 'throughDigest', v_digest);
+  return v_head || jsonb_build_object('through', v_through, 'throughDigest', v_digest);
 end
 $$;
 

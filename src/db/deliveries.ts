@@ -78,6 +78,8 @@ export interface ReceivedRequest {
 
 export interface VerifiedRequest extends ReceivedRequest {
   readonly dedupKey: string;
+  /** For how long the vendor sends it again, in seconds; left out: not known. */
+  readonly retryHorizonS?: number;
   /** What freshness is judged by, on the database's clock; null when the scheme signs no time. */
   readonly freshness: {
     readonly signedAtMs: number;
@@ -244,7 +246,8 @@ export async function forgetExpired(db: Database, limit: number): Promise<boolea
 
 /** A verified request as the database takes it. */
 export function fieldsOf(request: VerifiedRequest): Record<string, unknown> {
-  return { ...describe(request), dedupKey: request.dedupKey, ...(request.freshness ?? {}) };
+  const { dedupKey, retryHorizonS, freshness } = request;
+  return { ...describe(request), dedupKey, retryHorizonS, ...(freshness ?? {}) };
 }
 
 function describe(request: ReceivedRequest): Record<string, unknown> {

@@ -76,6 +76,8 @@ export type AttemptAnswer =
       readonly kind: 'settled';
       readonly state: DeliveryState;
       readonly attempts: number;
+      /** Empty, both of them, where nothing is wrong. */
+      readonly reason: string;
       readonly detail: string;
     }
   /** Somebody else closed this attempt in the meantime; look again. */

@@ -17,10 +17,12 @@ export function deliveryOf(
 ): VerifiedRequest | null {
   const { eventTypes, ...described } = describeVerified(to, scheme, webhook);
   if (!eventTypes.some((type) => takes(to.ingress.eventTypes, type))) return null;
+  const horizon = scheme.scheme.retry_horizon_s;
   return {
     ...described,
     evidence: { ...evidenceOf(scheme), secretId: verdict.secretId },
     dedupKey: described.externalId,
+    ...(horizon === undefined ? {} : { retryHorizonS: horizon }),
     freshness: freshnessOf(verdict),
     attendAfterMs: ATTEND_AFTER_MS,
   };

@@ -22,6 +22,7 @@ export const DeliveryFacts = z.object({
   seriesElapsedMs: z.number(),
   receivedAt: z.string(),
   reason: z.string().nullable(),
+  detail: z.string().nullable(),
   receiptSeq: z.number(),
   receiptDigest: z.string().nullable(),
   /** The database's clock when the facts were read. */

@@ -249,7 +249,8 @@ function settled(facts: DeliveryFacts): AttemptAnswer {
     kind: 'settled',
     state: facts.state,
     attempts: facts.attempts,
-    detail: facts.reason ?? '',
+    reason: facts.reason ?? '',
+    detail: facts.detail ?? '',
   };
 }
 

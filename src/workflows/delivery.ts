@@ -130,9 +130,7 @@ class DeliveryActor {
       case 'failed':
         return this.#failed(tried);
       case 'settled':
-        return tried.state === 'Failed'
-          ? this.#failed({ ...tried, reason: tried.detail, detail: 'see its history' })
-          : this.#end(tried.state);
+        return tried.state === 'Failed' ? this.#failed(tried) : this.#end(tried.state);
       case 'lost':
       case 'superseded':
         return null;

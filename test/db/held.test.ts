@@ -2,7 +2,7 @@
  * Deliveries that are held though nothing is wrong with them, in a real Postgres as waybill_data.
  * Targets are not called here; outcomes are given.
  */
-import { closeAttempt, openAttempt } from '../../src/db/deliveries';
+import { closeAttempt, openAttempt, releaseGated } from '../../src/db/deliveries';
 import type { DeliveryRef } from '../../src/domain/delivery-activities';
 import type { CatalogFixture } from '../support/catalog-fixture';
 import { insertCatalog } from '../support/catalog-fixture';
@@ -41,6 +41,9 @@ test('a paused subscription holds it, still received, until it is resumed', asyn
       expect((await storedDelivery(db, ref)).waiting_since).toEqual(first.waiting_since);
     },
   );
+  // What has waited gets its turn, at the rate of the subscription.
+  expect(await openAs(ref)).toMatchObject({ answer: 'held', info: { heldBy: 'draining' } });
+  expect(await releaseGated(db.as('waybill_operations'), 10)).toBe(1);
   expect(await openAs(ref)).toMatchObject({ answer: 'opened' });
 });
 

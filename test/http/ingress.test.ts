@@ -221,3 +221,42 @@ describe('an ingress', () => {
     }
   });
 });
+
+test('ids are remembered for as long as the vendor sends again, and never shorter than the window', async () => {
+  const own = await Harness.start();
+  try {
+    const remembered = async (
+      scheme: string,
+      headers: (body: string) => Record<string, string>,
+    ) => {
+      const hook = await insertCatalog(own.db, { tenant: scheme, scheme });
+      const body = JSON.stringify({ id: 'evt_1', type: 'push' });
+      const sent = await own.post(hook.ingressRef, body, { headers: headers(body) });
+      expect(sent.body['outcome']).toBe('accepted');
+      const [key] = await own.db.rows<{ minutes: number }>(
+        `select round(extract(epoch from expires_at - now()) / 60)::integer as minutes
+          from waybill.dedup_keys where tenant_id = $1`,
+        [scheme],
+      );
+      return key?.minutes;
+    };
+    const at = Math.floor(Date.now() / 1000);
+    const stripe = (body: string) => ({
+      'stripe-signature': `t=${at},v1=${sign(Buffer.from(`${at}.${body}`), SECRET)}`,
+    });
+    expect(await remembered('github', () => ({}))).toBe(60);
+    expect(await remembered('stripe', stripe)).toBe(3 * 24 * 60);
+    await own.db.rows('update waybill.settings set replay_window_minutes = 10000');
+    await own.db.rows('delete from waybill.dedup_keys');
+    const again = await own.post('stripe-pushes-ingress', '{"id":"evt_2","type":"push"}', {
+      headers: stripe('{"id":"evt_2","type":"push"}'),
+    });
+    expect(again.body['outcome']).toBe('accepted');
+    const [key] = await own.db.rows<{ long: boolean }>(
+      `select expires_at > now() + interval '6 days' as long from waybill.dedup_keys`,
+    );
+    expect(key).toEqual({ long: true });
+  } finally {
+    await own.stop();
+  }
+});

@@ -1,6 +1,6 @@
 /**
- * Attempts that never reach the target for want of a signature. Real: Postgres, secrets, the call.
- * Doubled: a provider with a defect.
+ * Attempts that never reach the target for want of a signature, and what is told of one that has ended
+ * before. Real: Postgres, secrets, the call. Doubled: a provider with a defect.
  */
 import { makeAttempt, type AttemptOptions } from '../../src/services/attempts';
 import { DeliveryRig } from '../support/delivery-rig';
@@ -47,4 +47,17 @@ test('a defect is not told as a missing secret: it is thrown, and the attempt st
   const attempting = makeAttempt({ ...rig.services, secrets }, delivery, options);
   await expect(attempting).rejects.toThrow('a defect');
   expect(await rig.row(delivery)).toMatchObject({ attempts: 1, reason: null });
+});
+
+test('whose answer was lost is told the same reason when it is looked at again', async () => {
+  const fixture = await rig.catalog({ subscription: 'ended' });
+  const delivery = await rig.accept(fixture);
+  await rig.db.rows(
+    `update waybill.subscriptions set state = 'deactivated' where subscription_id = 'ended'`,
+  );
+  const why = { reason: 'subscription_deactivated', detail: 'the subscription was deactivated' };
+  const failed = await makeAttempt(rig.services, delivery, options);
+  expect(failed).toMatchObject({ kind: 'failed', ...why });
+  const again = await makeAttempt(rig.services, delivery, options);
+  expect(again).toEqual({ kind: 'settled', state: 'Failed', attempts: 0, ...why });
 });

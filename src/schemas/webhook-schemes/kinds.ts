@@ -20,6 +20,8 @@ const common = {
   delivery_id: DeliveryIdField.optional(),
   event_type: EventTypeField.optional(),
   kept_headers: z.array(HeaderName).max(50).optional(),
+  /** For how long the vendor sends one delivery again; ids are remembered at least as long. */
+  retry_horizon_s: z.int().positive().max(2_592_000).optional(),
   handshakes: z.array(Handshake).max(5).optional(),
   answer: DeliveryAnswer.optional(),
 };

@@ -115,7 +115,8 @@ describe('a publication of what routing needs', () => {
 
   test('the example of the page is published as it stands', async () => {
     const page = path.join(__dirname, '..', '..', '..', 'docs', 'fleet-file.md');
-    const [, example = ''] = /```yaml\n(.*?)```/s.exec(readFileSync(page, 'utf8')) ?? [];
+    const [, example = ''] =
+      /```yaml\n(kind: Capability.*?)```/s.exec(readFileSync(page, 'utf8')) ?? [];
     const { changes } = await apply(example);
     expect(new Set(changes.map(({ kind }) => kind)).size).toBe(7);
     expect(await apply(example)).toMatchObject({ revision: 1, changed: false });

@@ -11,6 +11,7 @@ import { insertCatalog } from '../../support/catalog-fixture';
 import { account, binding, capability, fleetOf, replica, tracker } from '../../support/fleet-texts';
 import { publishing } from '../../support/publishing';
 import { open, receive, verifiedRequest } from '../../support/stored-deliveries';
+import { cancelAction } from '../../support/test-signer';
 
 const { db, apply } = publishing();
 
@@ -107,16 +108,19 @@ describe('of a registry at work', () => {
   test('closed actions and tombstones are kept for as long as the newest publication says', async () => {
     const retain = () => retainActions(db().as('waybill_operations'), 10);
     await rig.reserved('a1');
-    await db().rows('select waybill.request_cancel($1, $2, $3, $4)', ['acme', 'a1', 'ada', 'x']);
+    await cancelAction(db(), 'acme', 'a1');
     await db().rows(`update waybill.actions set closed_at = closed_at - interval '3 days'`);
     expect(await retain()).toMatchObject({ actions: 0 });
     await apply('kind: Settings\nactionRetentionDays: 2\n');
     expect(await retain()).toMatchObject({ actions: 1, tombstones: 0 });
     await db().rows(
-      `update waybill.action_tombstones set buried_at = buried_at - interval '5 days'`,
+      `update waybill.action_tombstones set buried_at = buried_at - interval '99 days'`,
     );
     expect(await retain()).toMatchObject({ tombstones: 0 });
-    await apply('kind: Settings\ntombstoneRetentionDays: 4\n');
+    // It outlives its receipts, and the time that any are kept.
+    await apply('kind: Settings\ntombstoneRetentionDays: 4\nretention: { receiptDays: 98 }\n');
+    expect(await retain()).toMatchObject({ tombstones: 0 });
+    await db().rows('delete from waybill.receipts');
     expect(await retain()).toMatchObject({ tombstones: 1 });
   });
 });
