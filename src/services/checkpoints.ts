@@ -16,7 +16,7 @@ import type { SigningKey } from '../signing/keys';
 import { MerkleRoot } from '../signing/receipts/merkle';
 import { receiptDigest } from '../signing/receipts/sign';
 import { leafOf, signCheckpoint } from '../signing/receipts/statements';
-import { inBatches } from './batches';
+import { forTenants, inBatches } from './batches';
 
 export interface CheckpointServices {
   /** Role waybill_operations. */
@@ -28,7 +28,6 @@ export interface CheckpointServices {
 export const CHAINS_A_CHECKPOINT = 250;
 /** What one removal takes with it. */
 const CHECKPOINTS_A_REMOVAL = 4;
-const TENANTS_A_PAGE = 100;
 
 /** Writes down every closed chain that no checkpoint has yet; appends wait for none of it. */
 export async function checkpointReceipts(
@@ -36,7 +35,7 @@ export async function checkpointReceipts(
   signal: AbortSignal,
 ): Promise<{ readonly checkpoints: number; readonly more: boolean }> {
   let checkpoints = 0;
-  const more = await forTenants(services.operations, signal, async (tenant) => {
+  const more = await untilNothingIsLeft(services.operations, signal, async (tenant) => {
     const chains = await checkpointOnce(services, tenant);
     if (chains > 0) checkpoints += 1;
     return chains === CHAINS_A_CHECKPOINT;
@@ -50,7 +49,7 @@ export async function removeReceipts(
   signal: AbortSignal,
 ): Promise<{ readonly receipts: number; readonly more: boolean }> {
   let receipts = 0;
-  const more = await forTenants(services.operations, signal, async (tenant) => {
+  const more = await untilNothingIsLeft(services.operations, signal, async (tenant) => {
     const gone = await removeOnce(services, tenant);
     receipts += gone ?? 0;
     return gone !== null;
@@ -111,21 +110,14 @@ function envelope(tenant: string, no: number, prev: string | null, now: string) 
 }
 
 /** Each tenant until nothing is left of its work; whether there may be more. */
-async function forTenants(
+function untilNothingIsLeft(
   operations: Database,
   signal: AbortSignal,
   once: (tenant: string) => Promise<boolean>,
 ): Promise<boolean> {
-  let after = '';
-  let left = false;
-  for (;;) {
-    const tenants = await receiptTenants(operations, after, TENANTS_A_PAGE);
-    for (const tenant of tenants) {
-      left = (await inBatches(signal, () => once(tenant))) || left;
-      if (signal.aborted) return true;
-    }
-    const last = tenants.at(-1);
-    if (last === undefined || tenants.length < TENANTS_A_PAGE) return left;
-    after = last;
-  }
+  return forTenants(
+    (after, limit) => receiptTenants(operations, after, limit),
+    signal,
+    (tenant) => inBatches(signal, () => once(tenant)),
+  );
 }

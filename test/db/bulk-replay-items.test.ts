@@ -9,8 +9,7 @@ import { listReplayItems } from '../../src/db/bulk-replay-lists';
 import { closeAttempt } from '../../src/db/deliveries';
 import type { BulkReplayMove, BulkReplayRef } from '../../src/domain/bulk-replays';
 import type { ReceiptRow } from '../../src/domain/receipts';
-import { plannedIds, plannedJob, runningJob, storedJob } from '../support/bulk-replays';
-import { insertCatalog, type CatalogFixture } from '../support/catalog-fixture';
+import { ownTenant, plannedIds, plannedJob, runningJob, storedJob } from '../support/bulk-replays';
 import {
   ACKNOWLEDGED,
   failedDelivery,
@@ -25,23 +24,13 @@ const SETTLE = { batch: 100, stopAfter: 25 };
 const HOW = { by: 'bob', watchMs: 60_000 };
 
 let db: TestDatabase;
-let tenants = 0;
 
 beforeAll(async () => {
   db = await createTestDatabase();
 });
 afterAll(() => db.drop());
 
-/** A tenant of its own, so that no plan meets what another test has left. */
-async function somebody(subscription = 'pushes'): Promise<CatalogFixture> {
-  tenants += 1;
-  const fixture = await insertCatalog(db, { tenant: `tenant-${tenants}`, subscription });
-  await db.rows('update waybill.targets set breaker_failures = 0 where tenant_id = $1', [
-    fixture.tenant,
-  ]);
-  return fixture;
-}
-
+const somebody = (subscription?: string) => ownTenant(db, subscription);
 const data = () => db.as('waybill_data');
 const one = (ref: BulkReplayRef, position: number, signed: ReceiptRow | null) =>
   replayPlanned(data(), { ...ref, position }, HOW, signed);

@@ -20,13 +20,14 @@ import type { ReceiptRow } from '../../src/domain/receipts';
 import { replayJobId, tenantId } from '../../src/domain/ids';
 import {
   newJob,
+  ownTenant,
   plannedIds,
   plannedJob,
   runningJob,
   storedJob,
   WISH,
 } from '../support/bulk-replays';
-import { insertCatalog, type CatalogFixture } from '../support/catalog-fixture';
+import { insertCatalog } from '../support/catalog-fixture';
 import {
   ACKNOWLEDGED,
   failedDelivery,
@@ -42,23 +43,13 @@ const SETTLE = { batch: 100, stopAfter: 25 };
 const HOW = { by: 'bob', watchMs: 60_000 };
 
 let db: TestDatabase;
-let tenants = 0;
 
 beforeAll(async () => {
   db = await createTestDatabase();
 });
 afterAll(() => db.drop());
 
-/** A tenant of its own, so that no plan meets what another test has left. */
-async function somebody(subscription = 'pushes'): Promise<CatalogFixture> {
-  tenants += 1;
-  const fixture = await insertCatalog(db, { tenant: `tenant-${tenants}`, subscription });
-  await db.rows('update waybill.targets set breaker_failures = 0 where tenant_id = $1', [
-    fixture.tenant,
-  ]);
-  return fixture;
-}
-
+const somebody = (subscription?: string) => ownTenant(db, subscription);
 const data = () => db.as('waybill_data');
 const due = async (ref: BulkReplayRef, bounds = BOUNDS) => {
   const answer = await dueReplays(data(), ref, bounds);

@@ -7,7 +7,7 @@ import { showBulkReplay } from '../../src/db/bulk-replay-lists';
 import type { BulkReplayRef } from '../../src/domain/bulk-replays';
 import { replayJobId, tenantId } from '../../src/domain/ids';
 import type { BulkReplayDetailRow } from '../../src/schemas/api-bulk-replays';
-import type { CatalogFixture } from './catalog-fixture';
+import { insertCatalog, type CatalogFixture } from './catalog-fixture';
 import type { TestDatabase } from './test-database';
 
 export const WISH: BulkReplayWish = {
@@ -16,6 +16,11 @@ export const WISH: BulkReplayWish = {
   by: 'ada',
   reason: 'target repaired',
 };
+
+/** A tenant of its own, so that no plan meets what another test has left. */
+export function ownTenant(db: TestDatabase, subscription = 'pushes'): Promise<CatalogFixture> {
+  return insertCatalog(db, { tenant: `tenant-${randomUUID()}`, subscription });
+}
 
 /** A job that is to be planned. */
 export async function newJob(
