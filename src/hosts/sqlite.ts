@@ -1,9 +1,10 @@
 /**
- * SQLite for the host kit and the controlled provider. Node's own where Node has one, since a native
- * module is built for one Node alone; better-sqlite3 on the Nodes that have none.
+ * SQLite for the host kit and the controlled provider. Node's own where Node has one; on the Nodes that
+ * have none libsql, whose packages bring it ready built.
  */
 import { createRequire } from 'node:module';
-import type Database from 'better-sqlite3';
+import type Libsql from 'libsql';
+import { z } from 'zod';
 
 /** Integers up to 2^53 are kept exactly. */
 type SqliteValue = string | number | null;
@@ -74,13 +75,43 @@ export function isBusy(error: unknown): boolean {
 function openEngine(file: string): Engine {
   const own = process.getBuiltinModule('node:sqlite') as OwnSqlite | undefined;
   if (own !== undefined) return new own.DatabaseSync(file);
-  // Only now: a module that is built for another Node fails when it is loaded.
-  const Other = createRequire(__filename)('better-sqlite3') as typeof Database;
-  const db = new Other(file);
+  // Only now: where Node has its own, nothing else need be there.
+  const Other = createRequire(__filename)('libsql') as typeof Libsql;
+  const db: Engine = new Other(file);
   return {
     exec: (sql) => db.exec(sql),
-    prepare: (sql) => db.prepare<SqliteParameter[]>(sql),
-    close: () => db.close(),
+    prepare: (sql) => withPlainRows(db.prepare(sql)),
+    close: () => {
+      free(db);
+      db.close();
+    },
+  };
+}
+
+/**
+ * Its statements keep the connection of libsql until they are collected; whoever had the file alone must
+ * leave it at once. One that entered WAL alone stays alone until it has left it.
+ */
+function free(db: Engine): void {
+  const { locking_mode } = z
+    .object({ locking_mode: z.string() })
+    .parse(db.prepare('pragma locking_mode').get());
+  if (locking_mode !== 'exclusive') return;
+  db.prepare('pragma journal_mode = delete').get();
+  db.prepare('pragma locking_mode = normal').get();
+  db.prepare('select count(*) from sqlite_schema').get();
+}
+
+/** libsql adds to a single row how long it took. */
+function withPlainRows(statement: SqliteStatement): SqliteStatement {
+  return {
+    run: (...parameters) => statement.run(...parameters),
+    get: (...parameters) => {
+      const row = statement.get(...parameters);
+      if (typeof row === 'object' && row !== null) Reflect.deleteProperty(row, '_metadata');
+      return row;
+    },
+    all: (...parameters) => statement.all(...parameters),
   };
 }
 
