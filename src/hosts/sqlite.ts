@@ -23,6 +23,7 @@ export interface SqliteDatabase {
   prepare(sql: string): SqliteStatement;
   /** Runs `work` in a transaction that may write from its start; rolls back what throws. */
   immediate<Answer>(work: () => Answer): Answer;
+  /** Closing what is closed does nothing. */
   close(): void;
 }
 
@@ -46,6 +47,7 @@ export function openSqlite(
 ): SqliteDatabase {
   const engine = openEngine(file);
   engine.exec(`pragma busy_timeout = ${String(busyTimeoutMs)}; pragma foreign_keys = on`);
+  let open = true;
   return {
     exec: (sql) => void engine.exec(sql),
     prepare: (sql) => engine.prepare(sql),
@@ -60,7 +62,10 @@ export function openSqlite(
         throw error;
       }
     },
-    close: () => void engine.close(),
+    close: () => {
+      if (open) engine.close();
+      open = false;
+    },
   };
 }
 

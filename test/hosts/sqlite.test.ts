@@ -66,3 +66,9 @@ test('tells a busy file from other errors', () => {
   expect(isBusy(wrong)).toBe(false);
   other.close();
 });
+
+test('closes once, and closing it again does nothing', () => {
+  db.close();
+  db.close();
+  expect(() => rows()).toThrow();
+});
