@@ -1,4 +1,5 @@
 /** What a benchmark is, and what it hands back. */
+import { Closers } from '../src/workers/closers';
 import type { Environment } from './environment';
 import type { Spread } from './rounds';
 
@@ -18,6 +19,18 @@ export interface Bench {
   /** Aborted when somebody asks for the end. */
   readonly signal: AbortSignal;
   readonly progress: (line: string) => void;
+}
+
+/** Measures with closers of its own, which end what was started, also where it fails. */
+export async function closing<Result>(
+  measure: (closers: Closers) => Promise<Result>,
+): Promise<Result> {
+  const closers = new Closers();
+  try {
+    return await measure(closers);
+  } finally {
+    await closers.close();
+  }
 }
 
 /** What has to hold of a figure. */

@@ -2,8 +2,8 @@
  * P1, pairs: reservations and settlements a second, as workers make them, with 10,000 replicas of 1,000
  * tenants, counters and row-level security on; beside them the floor pair in the same database.
  */
-import { Closers } from '../../src/workers/closers';
-import type { Bench, Benchmark, Figure } from '../benchmark';
+import type { Closers } from '../../src/workers/closers';
+import { closing, type Bench, type Benchmark, type Figure } from '../benchmark';
 import { closeRoutingBooks } from '../routing/books';
 import { playPairs } from '../routing/contest';
 import { PairCourse } from '../routing/course';
@@ -18,14 +18,7 @@ const GOAL_RATIO = 0.9;
 export const p1: Benchmark = {
   id: 'P1',
   what: 'reserve and settle over 10,000 replicas, against the same row writes with nothing decided',
-  run: async (bench) => {
-    const closers = new Closers();
-    try {
-      return [await measure(bench, closers)];
-    } finally {
-      await closers.close();
-    }
-  },
+  run: (bench) => closing(async (closers) => [await measure(bench, closers)]),
 };
 
 async function measure(bench: Bench, closers: Closers): Promise<Figure> {

@@ -3,9 +3,8 @@
  * `waybill worker` and a real host that does nothing; beside them a bare workflow of one activity that
  * does nothing, with the same worker settings.
  */
-import { Closers } from '../../src/workers/closers';
 import { startActionCourses, type ActionCourse, type ActionCourses } from '../action-courses';
-import type { Bench, Benchmark, Costs, Figure } from '../benchmark';
+import { closing, type Bench, type Benchmark, type Costs, type Figure } from '../benchmark';
 import { Books, takenPerSecond } from '../ledger';
 import { percentile, playRounds } from '../rounds';
 import { SENDERS } from '../senders';
@@ -18,14 +17,10 @@ const GOAL_RATIO = 0.9;
 export const p13: Benchmark = {
   id: 'P13',
   what: 'actions, start to closed, null host, against a bare workflow of one no-op activity',
-  run: async (bench) => {
-    const closers = new Closers();
-    try {
-      return [await measure(bench, await startActionCourses(bench, closers, 'p13'))];
-    } finally {
-      await closers.close();
-    }
-  },
+  run: (bench) =>
+    closing(async (closers) => [
+      await measure(bench, await startActionCourses(bench, closers, 'p13')),
+    ]),
 };
 
 async function measure(bench: Bench, courses: ActionCourses): Promise<Figure> {

@@ -2,9 +2,9 @@
  * P14, what a durable delivery and an action that succeed at once leave in Temporal: events of their
  * histories, beside those of a bare one-activity workflow. The worst one counts.
  */
-import { Closers } from '../../src/workers/closers';
+import type { Closers } from '../../src/workers/closers';
 import { startActionCourses } from '../action-courses';
-import type { Bench, Benchmark, Figure } from '../benchmark';
+import { closing, type Bench, type Benchmark, type Figure } from '../benchmark';
 import { startCourses } from '../courses';
 import { Books, type Answers } from '../ledger';
 import { spreadOf } from '../rounds';
@@ -15,40 +15,30 @@ export const p14: Benchmark = {
   id: 'P14',
   what: 'history events of a delivery, and of an action, that succeeds at once',
   run: async (bench) => {
-    const delivery = await ofDeliveries(bench);
+    const delivery = await closing((closers) => ofDeliveries(bench, closers));
     bench.signal.throwIfAborted();
-    return [delivery, await ofActions(bench)];
+    return [delivery, await closing((closers) => ofActions(bench, closers))];
   },
 };
 
-async function ofDeliveries(bench: Bench): Promise<Figure> {
-  const closers = new Closers();
-  try {
-    const { value, baseline } = await startCourses(bench, closers, 'p14');
-    for (const course of [value, baseline]) await course.run(COUNT);
-    return await figure(bench, {
-      ...{ id: 'P14', thing: 'delivery', goalEvents: 11 },
-      value: { ...value, calls: value.target.calls },
-      baseline: { ...baseline, calls: baseline.target.calls },
-    });
-  } finally {
-    await closers.close();
-  }
+async function ofDeliveries(bench: Bench, closers: Closers): Promise<Figure> {
+  const { value, baseline } = await startCourses(bench, closers, 'p14');
+  for (const course of [value, baseline]) await course.run(COUNT);
+  return await figure(bench, {
+    ...{ id: 'P14', thing: 'delivery', goalEvents: 11 },
+    value: { ...value, calls: value.target.calls },
+    baseline: { ...baseline, calls: baseline.target.calls },
+  });
 }
 
-async function ofActions(bench: Bench): Promise<Figure> {
-  const closers = new Closers();
-  try {
-    const { value, baseline } = await startActionCourses(bench, closers, 'p14-actions');
-    for (const course of [value, baseline]) await course.run(COUNT);
-    return await figure(bench, {
-      ...{ id: 'P14/action', thing: 'action', goalEvents: 13 },
-      value: { ...value, calls: value.done.calls },
-      baseline: { ...baseline, calls: baseline.done.calls },
-    });
-  } finally {
-    await closers.close();
-  }
+async function ofActions(bench: Bench, closers: Closers): Promise<Figure> {
+  const { value, baseline } = await startActionCourses(bench, closers, 'p14-actions');
+  for (const course of [value, baseline]) await course.run(COUNT);
+  return await figure(bench, {
+    ...{ id: 'P14/action', thing: 'action', goalEvents: 13 },
+    value: { ...value, calls: value.done.calls },
+    baseline: { ...baseline, calls: baseline.done.calls },
+  });
 }
 
 /** One side after its run. */

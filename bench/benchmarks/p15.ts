@@ -3,8 +3,7 @@
  * `waybill api` and `waybill worker`; beside them an HTTP server that inserts the body and starts a
  * one-activity workflow that makes the same signed call, with the same worker settings.
  */
-import { Closers } from '../../src/workers/closers';
-import type { Bench, Benchmark, Figure } from '../benchmark';
+import { closing, type Bench, type Benchmark, type Figure } from '../benchmark';
 import { startCourses, type Course, type Courses } from '../courses';
 import { Books, takenPerSecond } from '../ledger';
 import { percentile, playRounds } from '../rounds';
@@ -18,14 +17,8 @@ const GOAL_RATIO = 0.9;
 export const p15: Benchmark = {
   id: 'P15',
   what: 'durable deliveries, accept to acknowledged, against insert and one-activity workflow',
-  run: async (bench) => {
-    const closers = new Closers();
-    try {
-      return [await measure(bench, await startCourses(bench, closers, 'p15'))];
-    } finally {
-      await closers.close();
-    }
-  },
+  run: (bench) =>
+    closing(async (closers) => [await measure(bench, await startCourses(bench, closers, 'p15'))]),
 };
 
 async function measure(bench: Bench, courses: Courses): Promise<Figure> {

@@ -4,9 +4,9 @@
  * started at the same rate, until that activity runs.
  */
 import { randomUUID } from 'node:crypto';
-import { Closers } from '../../src/workers/closers';
+import type { Closers } from '../../src/workers/closers';
 import { startNoOpFloor } from '../action-deployment';
-import type { Bench, Benchmark, Figure } from '../benchmark';
+import { closing, type Bench, type Benchmark, type Figure } from '../benchmark';
 import { withinPatience } from '../courses';
 import { deploy, INGRESS_SECRET, type Deployment } from '../deployment';
 import type { nothing } from '../floors/no-op-workflow';
@@ -24,14 +24,7 @@ const GOAL_RATIO = 1.5;
 export const p16: Benchmark = {
   id: 'P16',
   what: 'receive to first dispatch at 20 deliveries/s, p95, against a bare one-activity workflow',
-  run: async (bench) => {
-    const closers = new Closers();
-    try {
-      return [await measure(bench, closers)];
-    } finally {
-      await closers.close();
-    }
-  },
+  run: (bench) => closing(async (closers) => [await measure(bench, closers)]),
 };
 
 async function measure(bench: Bench, closers: Closers): Promise<Figure> {

@@ -6,8 +6,8 @@
  * accepted delivery is started as a workflow. No worker is there to take them: dispatching is P15.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { Closers } from '../../src/workers/closers';
-import type { Bench, Benchmark, Figure } from '../benchmark';
+import type { Closers } from '../../src/workers/closers';
+import { closing, type Bench, type Benchmark, type Figure } from '../benchmark';
 import { deploy, INGRESS_SECRET, type Deployment } from '../deployment';
 import { startFloors, type RunningFloor } from '../floor';
 import { Answers, Books, takenPerSecond } from '../ledger';
@@ -29,14 +29,7 @@ const SHARES = [
 export const p17: Benchmark = {
   id: 'P17',
   what: 'receiving at 0, 10 and 90 % duplicates, against a bare insert from the same server',
-  run: async (bench) => {
-    const closers = new Closers();
-    try {
-      return await measure(bench, closers);
-    } finally {
-      await closers.close();
-    }
-  },
+  run: (bench) => closing((closers) => measure(bench, closers)),
 };
 
 /** One share of duplicates: its requests, and the answers of both sides. */

@@ -3,8 +3,8 @@
  * target of another tenant hangs and a third tenant floods; beside it the same tenant alone, in a
  * deployment of its own. The machine is not saturated: all rates together are half of what it can do.
  */
-import { Closers } from '../../src/workers/closers';
-import type { Bench, Benchmark, Figure } from '../benchmark';
+import type { Closers } from '../../src/workers/closers';
+import { closing, type Bench, type Benchmark, type Figure } from '../benchmark';
 import { withinPatience } from '../courses';
 import { deploy, INGRESS_SECRET, type Deployment } from '../deployment';
 import { Answers, Books } from '../ledger';
@@ -22,14 +22,7 @@ const GOAL_RATIO = 1.5;
 export const p18: Benchmark = {
   id: 'P18',
   what: 'a healthy tenant while one target hangs and one tenant floods, p95, against it alone',
-  run: async (bench) => {
-    const closers = new Closers();
-    try {
-      return [await measure(bench, closers)];
-    } finally {
-      await closers.close();
-    }
-  },
+  run: (bench) => closing(async (closers) => [await measure(bench, closers)]),
 };
 
 /** A tenant's requests, and what became of them. */

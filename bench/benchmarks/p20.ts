@@ -2,8 +2,8 @@
  * P20, history: pairs in a database that keeps three million actions that are over, with their routes,
  * attempts and bytes; beside them pairs in one that keeps 50,000.
  */
-import { Closers } from '../../src/workers/closers';
-import type { Bench, Benchmark, Figure } from '../benchmark';
+import type { Closers } from '../../src/workers/closers';
+import { closing, type Bench, type Benchmark, type Figure } from '../benchmark';
 import { closeRoutingBooks } from '../routing/books';
 import { playPairs } from '../routing/contest';
 import { PairCourse } from '../routing/course';
@@ -19,14 +19,7 @@ const FEW = 50_000;
 export const p20: Benchmark = {
   id: 'P20',
   what: 'reserve and settle beside 3,000,000 retained routes, against beside 50,000',
-  run: async (bench) => {
-    const closers = new Closers();
-    try {
-      return [await measure(bench, closers)];
-    } finally {
-      await closers.close();
-    }
-  },
+  run: (bench) => closing(async (closers) => [await measure(bench, closers)]),
 };
 
 async function measure(bench: Bench, closers: Closers): Promise<Figure> {

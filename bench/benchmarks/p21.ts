@@ -6,8 +6,8 @@ import { Database } from '../../src/db/database';
 import { listDeliveries, type ListPosition } from '../../src/db/delivery-lists';
 import { deliveryId, tenantId } from '../../src/domain/ids';
 import type { DeliveryFilters } from '../../src/schemas/api-deliveries';
-import { Closers } from '../../src/workers/closers';
-import type { Bench, Benchmark, Figure } from '../benchmark';
+import type { Closers } from '../../src/workers/closers';
+import { closing, type Bench, type Benchmark, type Figure } from '../benchmark';
 import { deploy, INGRESS_SECRET, POOL_SIZE } from '../deployment';
 import { Answers, Books } from '../ledger';
 import { copyRows } from '../routing/copies';
@@ -25,14 +25,7 @@ const GOAL_RATIO = 0.9;
 export const p21: Benchmark = {
   id: 'P21',
   what: 'filtered pages of 2,000,000 deliveries, against of 200,000',
-  run: async (bench) => {
-    const closers = new Closers();
-    try {
-      return [await measure(bench, closers)];
-    } finally {
-      await closers.close();
-    }
-  },
+  run: (bench) => closing(async (closers) => [await measure(bench, closers)]),
 };
 
 interface Asked {

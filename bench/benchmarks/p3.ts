@@ -2,8 +2,8 @@
  * P3, what the product's own layer costs: the pairs of P1 through the ports of `src/db`; beside them the
  * same statements on the bare driver, over as many connections to the same database.
  */
-import { Closers } from '../../src/workers/closers';
-import type { Bench, Benchmark, Figure } from '../benchmark';
+import type { Closers } from '../../src/workers/closers';
+import { closing, type Bench, type Benchmark, type Figure } from '../benchmark';
 import { bareHands } from '../routing/bare';
 import { closeRoutingBooks } from '../routing/books';
 import { playPairs } from '../routing/contest';
@@ -18,14 +18,7 @@ const GOAL_RATIO = 0.9;
 export const p3: Benchmark = {
   id: 'P3',
   what: 'reserve and settle through the ports, against the same statements on the bare driver',
-  run: async (bench) => {
-    const closers = new Closers();
-    try {
-      return [await measure(bench, closers)];
-    } finally {
-      await closers.close();
-    }
-  },
+  run: (bench) => closing(async (closers) => [await measure(bench, closers)]),
 };
 
 async function measure(bench: Bench, closers: Closers): Promise<Figure> {

@@ -2,8 +2,8 @@
  * P5, the hot tenant: all pairs are one tenant's, whose quota is one counter that each of them takes and
  * frees; beside them as many pairs that are spread over 100 tenants with a quota each.
  */
-import { Closers } from '../../src/workers/closers';
-import type { Bench, Benchmark, Figure } from '../benchmark';
+import type { Closers } from '../../src/workers/closers';
+import { closing, type Bench, type Benchmark, type Figure } from '../benchmark';
 import { closeRoutingBooks } from '../routing/books';
 import { playPairs } from '../routing/contest';
 import { PairCourse } from '../routing/course';
@@ -20,14 +20,7 @@ const SHAPE: Shape = {
 export const p5: Benchmark = {
   id: 'P5',
   what: 'reserve and settle of one tenant with a quota, against 100 tenants with one each',
-  run: async (bench) => {
-    const closers = new Closers();
-    try {
-      return [await measure(bench, closers)];
-    } finally {
-      await closers.close();
-    }
-  },
+  run: (bench) => closing(async (closers) => [await measure(bench, closers)]),
 };
 
 async function measure(bench: Bench, closers: Closers): Promise<Figure> {

@@ -2,8 +2,8 @@
  * P6, the size of a fleet: pairs over 100,000 replicas of one binding; beside them pairs over 10. Both
  * fleets have seven tenths of their replicas in the preferred zone, and a tenth in each of three others.
  */
-import { Closers } from '../../src/workers/closers';
-import type { Bench, Benchmark, Figure } from '../benchmark';
+import type { Closers } from '../../src/workers/closers';
+import { closing, type Bench, type Benchmark, type Figure } from '../benchmark';
 import type { Books } from '../ledger';
 import { closeRoutingBooks } from '../routing/books';
 import { playPairs } from '../routing/contest';
@@ -28,14 +28,7 @@ const SHAPE: Omit<Shape, 'replicas'> = {
 export const p6: Benchmark = {
   id: 'P6',
   what: 'reserve and settle over 100,000 replicas of one binding, against over 10',
-  run: async (bench) => {
-    const closers = new Closers();
-    try {
-      return [await measure(bench, closers)];
-    } finally {
-      await closers.close();
-    }
-  },
+  run: (bench) => closing(async (closers) => [await measure(bench, closers)]),
 };
 
 /** A fleet, the pairs over it, and what its answers say of the order. */

@@ -3,8 +3,8 @@
  * all of them. Whoever is told that there is no capacity was told something false.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { Closers } from '../../src/workers/closers';
-import type { Bench, Benchmark, Figure } from '../benchmark';
+import type { Closers } from '../../src/workers/closers';
+import { closing, type Bench, type Benchmark, type Figure } from '../benchmark';
 import { Books } from '../ledger';
 import { percentile, spreadOf } from '../rounds';
 import { closeRoutingBooks } from '../routing/books';
@@ -26,14 +26,7 @@ const SHAPE: Shape = {
 export const p7: Benchmark = {
   id: 'P7',
   what: 'false answers to 32 callers of one replica with room for all',
-  run: async (bench) => {
-    const closers = new Closers();
-    try {
-      return [await measure(bench, closers)];
-    } finally {
-      await closers.close();
-    }
-  },
+  run: (bench) => closing(async (closers) => [await measure(bench, closers)]),
 };
 
 async function measure(

@@ -7,8 +7,8 @@ import { setMaxListeners } from 'node:events';
 import { registryAdministrator, fleetStatusProvider } from '../../src/db/replicas';
 import { counterDifferences } from '../../src/db/route-upkeep';
 import { WaybillError } from '../../src/domain/errors';
-import { Closers } from '../../src/workers/closers';
-import type { Bench, Benchmark, Figure } from '../benchmark';
+import type { Closers } from '../../src/workers/closers';
+import { closing, type Bench, type Benchmark, type Figure } from '../benchmark';
 import { Books } from '../ledger';
 import { spreadOf } from '../rounds';
 import { deadlocks } from '../routing/books';
@@ -38,14 +38,7 @@ const LOWER = { binding: 8, instance: 12, connector: 12, tenantRetry: 2, tenant:
 export const p8: Benchmark = {
   id: 'P8',
   what: 'deadlocks, over-admissions and leaks in a minute of everything at once on one tenant',
-  run: async (bench) => {
-    const closers = new Closers();
-    try {
-      return [await measure(bench, closers)];
-    } finally {
-      await closers.close();
-    }
-  },
+  run: (bench) => closing(async (closers) => [await measure(bench, closers)]),
 };
 
 async function measure(bench: Bench, closers: Closers): Promise<Figure> {

@@ -1,15 +1,19 @@
 /** What a bulk replay does with each delivery, and how it ends, in a real Postgres as waybill_data. */
-import {
-  concludeBulkReplay,
-  moveBulkReplay,
-  replayPlanned,
-  settleBulkReplay,
-} from '../../src/db/bulk-replays';
+import { concludeBulkReplay, settleBulkReplay } from '../../src/db/bulk-replays';
 import { listReplayItems } from '../../src/db/bulk-replay-lists';
 import { closeAttempt } from '../../src/db/deliveries';
 import type { BulkReplayMove, BulkReplayRef } from '../../src/domain/bulk-replays';
 import type { ReceiptRow } from '../../src/domain/receipts';
-import { ownTenant, plannedIds, plannedJob, runningJob, storedJob } from '../support/bulk-replays';
+import {
+  moveJob,
+  ownTenant,
+  plannedIds,
+  plannedJob,
+  replayedOne,
+  replayOne,
+  runningJob,
+  storedJob,
+} from '../support/bulk-replays';
 import {
   ACKNOWLEDGED,
   failedDelivery,
@@ -21,7 +25,6 @@ import {
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 
 const SETTLE = { batch: 100, stopAfter: 25 };
-const HOW = { by: 'bob', watchMs: 60_000 };
 
 let db: TestDatabase;
 
@@ -33,31 +36,17 @@ afterAll(() => db.drop());
 const somebody = (subscription?: string) => ownTenant(db, subscription);
 const data = () => db.as('waybill_data');
 const one = (ref: BulkReplayRef, position: number, signed: ReceiptRow | null) =>
-  replayPlanned(data(), { ...ref, position }, HOW, signed);
+  replayOne(db, ref, position, signed);
 const settle = async (ref: BulkReplayRef, bounds = SETTLE) => {
   const answer = await settleBulkReplay(data(), ref, bounds);
   if (answer.answer !== 'progress') throw new Error('there is no such job');
   return answer.progress;
 };
-const move = (ref: BulkReplayRef, name: BulkReplayMove) =>
-  moveBulkReplay(data(), { ...ref, move: name, by: 'ada', reason: 'because' });
-
-/** What became of the first planned delivery of a job, and its receipts so far. */
-async function replayedOne(decision: 'acknowledged' | 'failed') {
-  const acme = await somebody();
-  const { ref, last } = await failedDelivery(db, acme);
-  const job = await runningJob(db, acme);
-  const signed = receipt('replayed', last);
-  expect(await one(job, 1, signed)).toEqual({ answer: 'replayed', series: 2 });
-  const { attempt } = (await open(db, ref)).info;
-  const close = decision === 'acknowledged' ? ACKNOWLEDGED : REFUSED;
-  await closeAttempt(data(), { ...ref, attempt }, close, receipt(decision, signed));
-  return { job, acme, ref };
-}
+const move = (ref: BulkReplayRef, name: BulkReplayMove) => moveJob(db, ref, name);
 
 describe('a planned delivery', () => {
   test('is replayed once, by who let the job run, and counted when it has ended', async () => {
-    const { job, ref } = await replayedOne('acknowledged');
+    const { job, ref } = await replayedOne(db, 'acknowledged');
     expect(await one(job, 1, null)).toEqual({ answer: 'done' });
     expect(await storedJob(db, job)).toMatchObject({ replayed: 1, open: 1, acknowledged: 0 });
     expect(await settle(job)).toMatchObject({ acknowledged: 1, failedAgain: 0, open: 0, left: 0 });
@@ -70,7 +59,7 @@ describe('a planned delivery', () => {
   });
 
   test('that failed again is counted so, and its next plan holds it anew', async () => {
-    const { job, acme, ref } = await replayedOne('failed');
+    const { job, acme, ref } = await replayedOne(db, 'failed');
     expect(await settle(job)).toMatchObject({ acknowledged: 0, failedAgain: 1, open: 0 });
     expect(await plannedIds(db, await plannedJob(db, acme))).toEqual([ref.deliveryId]);
     const limit = { outcome: 'failed_again', after: 0, limit: 10 } as const;
@@ -130,7 +119,7 @@ describe('a planned delivery', () => {
 
 describe('a job', () => {
   test('pauses itself when what it replays fails again, and goes on when somebody says so', async () => {
-    const { job, acme } = await replayedOne('failed');
+    const { job, acme } = await replayedOne(db, 'failed');
     await settle(job);
     const { last } = await failedDelivery(db, acme);
     const [id] = await plannedIds(db, job);
@@ -149,7 +138,7 @@ describe('a job', () => {
   });
 
   test('ends once, with the statement of what it has come to then', async () => {
-    const { job } = await replayedOne('acknowledged');
+    const { job } = await replayedOne(db, 'acknowledged');
     const before = { acknowledged: 0, open: 1 };
     expect(await concludeBulkReplay(data(), job, before, 'jws')).toMatchObject({
       answer: 'progress',

@@ -4,13 +4,10 @@ import {
   concludeBulkReplay,
   createBulkReplay,
   dueReplays,
-  moveBulkReplay,
   planBulkReplay,
-  replayPlanned,
   settleBulkReplay,
 } from '../../src/db/bulk-replays';
-import { closeAttempt } from '../../src/db/deliveries';
-import type { BulkReplayRef } from '../../src/domain/bulk-replays';
+import type { BulkReplayMove, BulkReplayRef } from '../../src/domain/bulk-replays';
 import {
   BULK_REPLAY_MOVES,
   BULK_REPLAY_STATES,
@@ -19,28 +16,23 @@ import {
 import type { ReceiptRow } from '../../src/domain/receipts';
 import { replayJobId, tenantId } from '../../src/domain/ids';
 import {
+  moveJob,
   newJob,
   ownTenant,
   plannedIds,
   plannedJob,
+  replayedOne,
+  replayOne,
   runningJob,
   storedJob,
   WISH,
 } from '../support/bulk-replays';
 import { insertCatalog } from '../support/catalog-fixture';
-import {
-  ACKNOWLEDGED,
-  failedDelivery,
-  open,
-  receipt,
-  receive,
-  REFUSED,
-} from '../support/stored-deliveries';
+import { failedDelivery, receipt, receive } from '../support/stored-deliveries';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 
 const BOUNDS = { busy: 50, unsettled: 200 };
 const SETTLE = { batch: 100, stopAfter: 25 };
-const HOW = { by: 'bob', watchMs: 60_000 };
 
 let db: TestDatabase;
 
@@ -57,22 +49,8 @@ const due = async (ref: BulkReplayRef, bounds = BOUNDS) => {
   return answer;
 };
 const one = (ref: BulkReplayRef, position: number, signed: ReceiptRow | null) =>
-  replayPlanned(data(), { ...ref, position }, HOW, signed);
-const move = (ref: BulkReplayRef, name: (typeof BULK_REPLAY_MOVES)[number]) =>
-  moveBulkReplay(data(), { ...ref, move: name, by: 'ada', reason: 'because' });
-
-/** What became of the first planned delivery of a job, and its receipts so far. */
-async function replayedOne(decision: 'acknowledged' | 'failed') {
-  const acme = await somebody();
-  const { ref, last } = await failedDelivery(db, acme);
-  const job = await runningJob(db, acme);
-  const signed = receipt('replayed', last);
-  expect(await one(job, 1, signed)).toEqual({ answer: 'replayed', series: 2 });
-  const { attempt } = (await open(db, ref)).info;
-  const close = decision === 'acknowledged' ? ACKNOWLEDGED : REFUSED;
-  await closeAttempt(data(), { ...ref, attempt }, close, receipt(decision, signed));
-  return { job, acme, ref };
-}
+  replayOne(db, ref, position, signed);
+const move = (ref: BulkReplayRef, name: BulkReplayMove) => moveJob(db, ref, name);
 
 describe('the states of a job', () => {
   test.each(BULK_REPLAY_STATES)('a job that is %s is moved as the table says', async (state) => {
@@ -247,7 +225,7 @@ describe('the pace', () => {
   });
 
   test('a target that has enough to do is given no more until something has ended', async () => {
-    const { job, acme } = await replayedOne('failed');
+    const { job, acme } = await replayedOne(db, 'failed');
     const { last } = await failedDelivery(db, acme);
     const next = await runningJob(db, acme);
     await db.rows('update waybill.replay_paces set next_at = now()');

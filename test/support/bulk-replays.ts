@@ -2,12 +2,21 @@
 import { randomUUID } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import type { BulkReplayWish } from '../../src/db/bulk-replays';
-import { createBulkReplay, moveBulkReplay, planBulkReplay } from '../../src/db/bulk-replays';
+import {
+  createBulkReplay,
+  moveBulkReplay,
+  planBulkReplay,
+  replayPlanned,
+} from '../../src/db/bulk-replays';
 import { showBulkReplay } from '../../src/db/bulk-replay-lists';
-import type { BulkReplayRef } from '../../src/domain/bulk-replays';
+import { closeAttempt } from '../../src/db/deliveries';
+import type { BulkReplayMove, BulkReplayRef } from '../../src/domain/bulk-replays';
 import { replayJobId, tenantId } from '../../src/domain/ids';
+import type { ReceiptRow } from '../../src/domain/receipts';
 import type { BulkReplayDetailRow } from '../../src/schemas/api-bulk-replays';
+import type { MoveReplayAnswer, ReplayPlannedAnswer } from '../../src/schemas/bulk-replay-rows';
 import { insertCatalog, type CatalogFixture } from './catalog-fixture';
+import { ACKNOWLEDGED, failedDelivery, open, receipt, REFUSED } from './stored-deliveries';
 import type { TestDatabase } from './test-database';
 
 export const WISH: BulkReplayWish = {
@@ -122,4 +131,38 @@ export async function fillBulkReplay(
     `replay_paces values ($1, 'pushes-target', now())`,
   ];
   for (const insert of inserts) await db.rows(`insert into waybill.${insert}`, [tenant]);
+}
+
+/** Replays one planned delivery as a worker does. */
+export function replayOne(
+  db: TestDatabase,
+  ref: BulkReplayRef,
+  position: number,
+  signed: ReceiptRow | null,
+): Promise<ReplayPlannedAnswer> {
+  const how = { by: 'bob', watchMs: 60_000 };
+  return replayPlanned(db.as('waybill_data'), { ...ref, position }, how, signed);
+}
+
+/** A person moves the job. */
+export function moveJob(
+  db: TestDatabase,
+  ref: BulkReplayRef,
+  move: BulkReplayMove,
+): Promise<MoveReplayAnswer> {
+  return moveBulkReplay(db.as('waybill_data'), { ...ref, move, by: 'ada', reason: 'because' });
+}
+
+/** What became of the first planned delivery of a job of a tenant of its own. */
+export async function replayedOne(db: TestDatabase, decision: 'acknowledged' | 'failed') {
+  const acme = await ownTenant(db);
+  const { ref, last } = await failedDelivery(db, acme);
+  const job = await runningJob(db, acme);
+  const signed = receipt('replayed', last);
+  expect(await replayOne(db, job, 1, signed)).toEqual({ answer: 'replayed', series: 2 });
+  const { attempt } = (await open(db, ref)).info;
+  const close = decision === 'acknowledged' ? ACKNOWLEDGED : REFUSED;
+  const at = { ...ref, attempt };
+  await closeAttempt(db.as('waybill_data'), at, close, receipt(decision, signed));
+  return { job, acme, ref };
 }
