@@ -18,8 +18,18 @@ export interface Deployment {
   readonly ingressUrl: string;
   /** Likewise, of another tenant. */
   readonly ingressOf: (tenant: string) => string;
+  /** Of its API, for the tenant that a token names. */
+  readonly api: Api;
+  /** Of its worker's health and metrics; null where it has none. */
+  readonly workerUrl: string | null;
   readonly database: BenchDatabase;
   readonly taskQueue: string;
+}
+
+export interface Api {
+  readonly url: string;
+  /** What its processes are told: the key in their home folder makes tokens for it. */
+  readonly env: Readonly<Record<string, string>>;
 }
 
 export interface DeploymentOptions {
@@ -29,6 +39,8 @@ export interface DeploymentOptions {
   readonly name: string;
   /** Where deliveries go; without one there is no worker, and nothing is dispatched. */
   readonly targetUrl?: string;
+  /** What the API serves, `ingress` where this is absent. */
+  readonly parts?: string;
   /** Further tenants, each with a target of its own. */
   readonly others?: readonly { readonly tenant: string; readonly targetUrl: string }[];
 }
@@ -91,15 +103,16 @@ export async function startApi(
 export async function startWorker(
   { env, logOf }: Groundwork,
   closers: Closers,
-): Promise<{ readonly pid: number }> {
+): Promise<{ readonly url: string; readonly pid: number }> {
   const healthPort = await freePort();
+  const url = `http://127.0.0.1:${healthPort}`;
   const worker = await startWaybill(['worker'], {
     env: { ...env, WAYBILL_HEALTH_PORT: String(healthPort) },
     logFile: logOf('worker'),
-    readyUrl: `http://127.0.0.1:${healthPort}/ready`,
+    readyUrl: `${url}/ready`,
   });
   closers.add(() => worker.stop());
-  return { pid: worker.pid };
+  return { url, pid: worker.pid };
 }
 
 /** Migrates, publishes and starts; `closers` ends and drops it. */
@@ -112,11 +125,13 @@ export async function deploy(options: DeploymentOptions): Promise<Deployment> {
     ...(options.others ?? []).map((other) => tenantText(other.tenant, other.targetUrl)),
   ];
   await publish(ground, fleet.join('---\n'));
-  const { url } = await startApi(ground, 'ingress', closers);
-  if (targetUrl !== undefined) await startWorker(ground, closers);
+  const { url } = await startApi(ground, options.parts ?? 'ingress', closers);
+  const worker = targetUrl === undefined ? null : await startWorker(ground, closers);
   return {
     ingressUrl: `${url}/webhooks/bench-ingress`,
     ingressOf: (tenant) => `${url}/webhooks/${tenant}-ingress`,
+    api: { url, env: ground.env },
+    workerUrl: worker?.url ?? null,
     database: ground.database,
     taskQueue: `${ground.queuePrefix}deliveries`,
   };

@@ -1,4 +1,4 @@
-/** A target on loopback: answers 200 at once, or never, and counts the calls of each delivery. */
+/** A target on loopback: answers at once, or never, and counts the calls of each delivery. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Closers } from '../src/workers/closers';
@@ -12,14 +12,20 @@ export interface Target {
   readonly deliveries: number;
   /** Resolves when this delivery has been answered; at once when it was. */
   answered(deliveryId: string): Promise<void>;
+  /** From now on it takes what it is sent. */
+  repair(): void;
 }
 
-/** @param hangs takes every call and never answers */
-export async function startTarget(closers: Closers, hangs = false): Promise<Target> {
+/** `well` answers 200, `broken` 400, which no sender tries again; `hanging` takes every call and never answers. */
+type Manner = 'well' | 'broken' | 'hanging';
+
+export async function startTarget(closers: Closers, manner: Manner = 'well'): Promise<Target> {
   const sightings = new Sightings('the target');
+  let behaves = manner;
   const server = createServer((request, response) => {
     request.resume().once('end', () => {
-      if (!hangs) response.end('ok');
+      response.statusCode = behaves === 'broken' ? 400 : 200;
+      if (behaves !== 'hanging') response.end('ok');
       sightings.note(String(request.headers['waybill-delivery-id']));
     });
   });
@@ -39,5 +45,8 @@ export async function startTarget(closers: Closers, hangs = false): Promise<Targ
       return sightings.different;
     },
     answered: (deliveryId) => sightings.seen(deliveryId),
+    repair: () => {
+      behaves = 'well';
+    },
   };
 }

@@ -2,6 +2,9 @@
  * P18, fairness: from a signed request of a healthy tenant to the call of its target, p95, while the
  * target of another tenant hangs and a third tenant floods; beside it the same tenant alone, in a
  * deployment of its own. The machine is not saturated: all rates together are half of what it can do.
+ *
+ * P18/load takes it apart: the same tenant beside as many deliveries of another one whose target is well.
+ * What P18 has beyond that is what hanging and flooding cost; the rest is what load costs.
  */
 import type { Closers } from '../../src/workers/closers';
 import { closing, type Bench, type Benchmark, type Figure } from '../benchmark';
@@ -22,7 +25,7 @@ const GOAL_RATIO = 1.5;
 export const p18: Benchmark = {
   id: 'P18',
   what: 'a healthy tenant while one target hangs and one tenant floods, p95, against it alone',
-  run: (bench) => closing(async (closers) => [await measure(bench, closers)]),
+  run: (bench) => closing((closers) => measure(bench, closers)),
 };
 
 /** A tenant's requests, and what became of them. */
@@ -32,7 +35,7 @@ interface Lane {
   readonly target: Target;
 }
 
-async function measure(bench: Bench, closers: Closers): Promise<Figure> {
+async function measure(bench: Bench, closers: Closers): Promise<Figure[]> {
   const options = { environment: bench.environment, closers };
   const lane = (deployment: Deployment, tenant: string, target: Target): Lane => {
     const senders = new Senders(deployment.ingressOf(tenant), bench.signal);
@@ -44,7 +47,7 @@ async function measure(bench: Bench, closers: Closers): Promise<Figure> {
     await startTarget(closers),
     await startTarget(closers),
   ];
-  const hung = await startTarget(closers, true);
+  const hung = await startTarget(closers, 'hanging');
   const others = [
     { tenant: 'flooding', targetUrl: flooded.url },
     { tenant: 'hanging', targetUrl: hung.url },
@@ -57,12 +60,8 @@ async function measure(bench: Bench, closers: Closers): Promise<Figure> {
     hanging: lane(busy, 'hanging', hung),
     alone: lane(calm, 'bench', alone),
   };
-  const value = async (seconds: number): Promise<number> => {
-    const [timesMs] = await Promise.all([
-      timed(lanes.healthy, RATES.healthy, seconds),
-      timed(lanes.flooding, RATES.flooding, seconds),
-      sent(lanes.hanging, RATES.hanging, seconds),
-    ]);
+  const besideOthers = async (seconds: number, others: () => Promise<unknown>): Promise<number> => {
+    const [timesMs] = await Promise.all([timed(lanes.healthy, RATES.healthy, seconds), others()]);
     await acknowledged(
       bench,
       busy,
@@ -70,32 +69,55 @@ async function measure(bench: Bench, closers: Closers): Promise<Figure> {
     );
     return percentile(timesMs, 0.95);
   };
+  const value = (seconds: number): Promise<number> =>
+    besideOthers(seconds, () =>
+      Promise.all([
+        timed(lanes.flooding, RATES.flooding, seconds),
+        sent(lanes.hanging, RATES.hanging, seconds),
+      ]),
+    );
+  const loaded = (seconds: number): Promise<number> =>
+    besideOthers(seconds, () => timed(lanes.flooding, RATES.flooding + RATES.hanging, seconds));
   const baseline = async (seconds: number): Promise<number> => {
     const timesMs = await timed(lanes.alone, RATES.healthy, seconds);
     await acknowledged(bench, calm, lanes.alone.answers.accepted);
     return percentile(timesMs, 0.95);
   };
   for (const side of [value, baseline]) await side(WARM_UP_SECONDS);
-  const sides = { value: () => value(SECONDS), baseline: () => baseline(SECONDS) };
-  const [played] = await playRounds([sides], bench.rounds, (round) => {
+  const contests = [value, loaded].map((side) => ({
+    value: () => side(SECONDS),
+    baseline: () => baseline(SECONDS),
+  }));
+  const [fair, load] = await playRounds(contests, bench.rounds, (round) => {
     bench.progress(`P18 round ${round} of ${bench.rounds}`);
   });
-  if (played === undefined) throw new Error('P18 was not played');
+  if (fair === undefined || load === undefined) throw new Error('P18 was not played');
   const { imbalances } = await closeBooks(busy, lanes);
-  return {
-    id: 'P18',
-    what: 'receive to first dispatch of a healthy tenant, p95',
+  const common = {
     unit: 'ms',
-    ...played,
-    goal: { of: 'ratio', atMost: GOAL_RATIO },
     success: { value: lanes.healthy.answers.success, baseline: lanes.alone.answers.success },
     imbalances,
-    notes: [
-      `open loops of ${RATES.healthy} a second (healthy), ${RATES.flooding} (flooding) and ` +
-        `${RATES.hanging} (hanging), ${SECONDS} s a round; the hanging target was called ${hung.calls} ` +
-        `times for ${lanes.hanging.answers.accepted} deliveries`,
-    ],
   };
+  return [
+    {
+      ...{ id: 'P18', what: 'receive to first dispatch of a healthy tenant, p95' },
+      ...common,
+      ...fair,
+      goal: { of: 'ratio', atMost: GOAL_RATIO },
+      notes: [
+        `open loops of ${RATES.healthy} a second (healthy), ${RATES.flooding} (flooding) and ` +
+          `${RATES.hanging} (hanging), ${SECONDS} s a round; the hanging target was called ` +
+          `${hung.calls} times for ${lanes.hanging.answers.accepted} deliveries`,
+      ],
+    },
+    {
+      ...{ id: 'P18/load', what: 'the same beside as many deliveries to a target that is well' },
+      ...common,
+      ...load,
+      goal: { of: 'books' },
+      notes: [],
+    },
+  ];
 }
 
 /** Milliseconds of each from its request to the target's answer. */
