@@ -1453,7 +1453,10 @@ function in_flight(p_tenant text, p_target text) returns integer, sql, volatile
   grant execute to waybill_data
   grant execute to waybill_operations
 
-function ingest_delivery(p_tenant text, p_delivery uuid, p_subscription text, p_fields jsonb, p_payload bytea, p_attend_after_ms integer) returns jsonb, plpgsql, volatile
+function ingest_deliveries(p_tenant text, p_items jsonb, p_payloads bytea) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function judge_arrivals(p_tenant text, p_all waybill.arrival[]) returns waybill.arrival[], plpgsql, volatile
   grant execute to waybill_data
 
 function keep_action_artifact(p_tenant text, p_sha256 bytea, p_content bytea) returns void, plpgsql, volatile
@@ -1590,7 +1593,7 @@ function read_rejected(p_tenant text, p_delivery uuid) returns TABLE(answer json
 function read_route(p_tenant text, p_action text) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
-function readmit_delivery(p_tenant text, p_rejected uuid, p_delivery uuid, p_fields jsonb, p_attend_after_ms integer) returns jsonb, plpgsql, volatile
+function readmit_delivery(p_tenant text, p_rejected uuid, p_delivery uuid, p_fields jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
 function receipt_facts(a waybill.actions) returns jsonb, sql, volatile

@@ -37,91 +37,153 @@ begin atomic
     on conflict do nothing;
 end;
 
--- Stores a verified request. Answers {outcome, deliveryId, firstDeliveryId, receivedAt}:
+-- A verified request on its way into the tables.
+create type waybill.arrival as (
+  place integer,
+  delivery_id uuid,
+  subscription_id text,
+  dedup_key text,
+  fields jsonb,
+  payload bytea,
+  sha256 bytea,
+  skew_ms bigint,
+  outcome text,
+  first_delivery_id uuid
+);
+
+-- Stores verified requests of one tenant in one transaction, all of them or none. Answers an array in
+-- their order, each {outcome, deliveryId, firstDeliveryId, receivedAt} or {outcome, deliveryId, skewMs}:
 --   accepted   a delivery was born Received;
 --   duplicate  the key was seen within the window: born Deduplicated, names the first;
 --   conflict   the same with other bytes;
 --   stale      the signed instant is outside the tolerance as of receipt: born Rejected, no key.
-create function waybill.ingest_delivery(
+-- Everybody takes the rows that others may wait for in the same order, so that nobody waits in a circle:
+-- keys, then payloads, then subscriptions, each of them sorted.
+create function waybill.ingest_deliveries(
   p_tenant text,
-  p_delivery uuid,
-  p_subscription text,
-  p_fields jsonb,       -- connectorId, instanceId, externalId, eventType, dedupKey, contentType,
-                        -- keptHeaders, evidence, signedAtMs, toleranceMs, aheadMs, retryHorizonS;
+  p_items jsonb,        -- each deliveryId, subscriptionId, attendAfterMs, payloadBytes, connectorId,
+                        -- instanceId, externalId, eventType, dedupKey, contentType, keptHeaders,
+                        -- evidence, signedAtMs, toleranceMs, aheadMs, retryHorizonS;
                         -- of one that is readmitted: readmittedFrom, judgedAt
-  p_payload bytea,
-  p_attend_after_ms integer
+  p_payloads bytea      -- of all of them, one after the other
 ) returns jsonb language plpgsql as $$
 declare
-  v_sha bytea := sha256(p_payload);
   v_now timestamptz;
-  v_origin uuid := (p_fields->>'readmittedFrom')::uuid;
-  v_judged_at timestamptz;
-  v_key text := p_fields->>'dedupKey';
-  v_first waybill.dedup_keys;
-  v_skew_ms bigint;
-  v_outcome text := 'accepted';
+  v_window interval;
+  v_all waybill.arrival[];
+  v_taken integer;
 begin
   perform set_config('waybill.tenant', p_tenant, true);
   v_now := clock_timestamp();
-  v_judged_at := coalesce((p_fields->>'judgedAt')::timestamptz, v_now);
-  if p_fields->>'signedAtMs' is not null then
-    v_skew_ms := (extract(epoch from v_judged_at) * 1000 - (p_fields->>'signedAtMs')::numeric)::bigint;
-    if v_skew_ms > (p_fields->>'toleranceMs')::bigint or -v_skew_ms > (p_fields->>'aheadMs')::bigint then
-      -- What is readmitted has its row already.
-      if v_origin is null then
-        perform waybill.store_rejected(p_tenant, p_delivery, p_subscription, p_payload,
-          p_fields || jsonb_build_object('reason', 'signature_stale', 'detail',
-            format('signed %s ms before receipt', v_skew_ms)));
-      end if;
-      return jsonb_build_object('outcome', 'stale', 'deliveryId', p_delivery, 'skewMs', v_skew_ms);
-    end if;
-  end if;
+  select make_interval(mins => s.replay_window_minutes) into v_window from waybill.settings s;
+  select array_agg(row(x.place, x.f->>'deliveryId', x.f->>'subscriptionId', x.f->>'dedupKey', x.f,
+        x.payload, sha256(x.payload), x.skew_ms,
+        case when x.skew_ms > (x.f->>'toleranceMs')::bigint or -x.skew_ms > (x.f->>'aheadMs')::bigint
+          then 'stale' else 'accepted' end,
+        null)::waybill.arrival)
+    into v_all
+    from (
+      select i.place, i.f,
+          substring(p_payloads
+            from (sum((i.f->>'payloadBytes')::integer) over (order by i.place)
+              - (i.f->>'payloadBytes')::integer + 1)::integer
+            for (i.f->>'payloadBytes')::integer) as payload,
+          (extract(epoch from coalesce((i.f->>'judgedAt')::timestamptz, v_now)) * 1000
+            - (i.f->>'signedAtMs')::numeric)::bigint as skew_ms
+        from jsonb_array_elements(p_items) with ordinality i (f, place)
+    ) x;
 
   -- A concurrent copy waits here for the first one's commit, then meets its row.
   insert into waybill.dedup_keys as k
       (tenant_id, subscription_id, dedup_key, delivery_id, payload_sha256, expires_at)
-    select p_tenant, p_subscription, v_key, p_delivery, v_sha,
-           clock_timestamp() + greatest(make_interval(mins => s.replay_window_minutes),
+    select distinct on (a.subscription_id, a.dedup_key)
+           p_tenant, a.subscription_id, a.dedup_key, a.delivery_id, a.sha256,
+           clock_timestamp() + greatest(v_window,
              -- Not shorter than the vendor sends it again.
-             make_interval(secs => (p_fields->>'retryHorizonS')::integer))
-      from waybill.settings s
+             make_interval(secs => (a.fields->>'retryHorizonS')::integer))
+      from unnest(v_all) a where a.outcome = 'accepted'
+      order by a.subscription_id, a.dedup_key, a.place
     on conflict (tenant_id, subscription_id, dedup_key) do update
       set delivery_id = excluded.delivery_id, payload_sha256 = excluded.payload_sha256,
           expires_at = excluded.expires_at
-      where k.expires_at <= clock_timestamp()
-    returning * into v_first;
-  if v_first.delivery_id is null then
-    select * into strict v_first from waybill.dedup_keys
-      where tenant_id = p_tenant and subscription_id = p_subscription and dedup_key = v_key;
-    v_outcome := case when v_first.payload_sha256 = v_sha then 'duplicate' else 'conflict' end;
+      where k.expires_at <= clock_timestamp();
+  get diagnostics v_taken = row_count;
+  if v_taken < cardinality(v_all) then
+    v_all := waybill.judge_arrivals(p_tenant, v_all);
   end if;
 
-  if v_outcome <> 'duplicate' then
-    perform waybill.keep_artifact(p_tenant, v_sha, p_payload);
-  end if;
+  perform waybill.keep_artifact(p_tenant, x.sha256, x.payload)
+    from (select distinct on (a.sha256) a.sha256, a.payload
+            from unnest(v_all) a where a.outcome in ('accepted', 'conflict') order by a.sha256) x;
   insert into waybill.deliveries
       (tenant_id, delivery_id, direction, connector_id, instance_id, subscription_id, external_id,
        event_type, dedup_key, state, payload_sha256, payload_bytes, content_type, kept_headers,
        evidence, duplicate_of, readmitted_from, conflict, received_at, settled_at, attend_at)
-    values
-      (p_tenant, p_delivery, 'inbound', p_fields->>'connectorId', p_fields->>'instanceId',
-       p_subscription, p_fields->>'externalId', p_fields->>'eventType', v_key,
-       case v_outcome when 'accepted' then 'Received' else 'Deduplicated' end,
-       v_sha, length(p_payload), p_fields->>'contentType',
-       coalesce(p_fields->'keptHeaders', '[]'::jsonb),
-       p_fields->'evidence' || jsonb_build_object('skewMs', v_skew_ms),
-       case when v_outcome <> 'accepted' then v_first.delivery_id end,
-       v_origin, v_outcome = 'conflict', v_now,
-       case when v_outcome <> 'accepted' then v_now end,
-       case when v_outcome = 'accepted'
-         then v_now + make_interval(secs => p_attend_after_ms / 1000.0) end);
-  -- At most once a minute: a burst must not queue on the subscription's row.
-  update waybill.subscriptions set last_delivery_at = v_now
-    where tenant_id = p_tenant and subscription_id = p_subscription
-      and (last_delivery_at is null or last_delivery_at < v_now - interval '1 minute');
-  return jsonb_build_object('outcome', v_outcome, 'deliveryId', p_delivery,
-    'firstDeliveryId', v_first.delivery_id, 'receivedAt', v_now);
+    select p_tenant, a.delivery_id, 'inbound', a.fields->>'connectorId', a.fields->>'instanceId',
+           a.subscription_id, a.fields->>'externalId', a.fields->>'eventType', a.dedup_key,
+           case a.outcome when 'accepted' then 'Received' else 'Deduplicated' end,
+           a.sha256, length(a.payload), a.fields->>'contentType',
+           coalesce(a.fields->'keptHeaders', '[]'::jsonb),
+           a.fields->'evidence' || jsonb_build_object('skewMs', a.skew_ms),
+           a.first_delivery_id, (a.fields->>'readmittedFrom')::uuid, a.outcome = 'conflict', v_now,
+           case when a.outcome <> 'accepted' then v_now end,
+           case when a.outcome = 'accepted'
+             then v_now + make_interval(secs => (a.fields->>'attendAfterMs')::integer / 1000.0) end
+      from unnest(v_all) a where a.outcome <> 'stale';
+  -- At most once a minute, and whoever finds it taken leaves it to that one: a burst must not queue
+  -- on the subscription's row.
+  with seen as (
+    select s.subscription_id from waybill.subscriptions s
+      where s.tenant_id = p_tenant
+        and s.subscription_id in
+          (select a.subscription_id from unnest(v_all) a where a.outcome <> 'stale')
+        and (s.last_delivery_at is null or s.last_delivery_at < v_now - interval '1 minute')
+      for no key update skip locked
+  )
+  update waybill.subscriptions s set last_delivery_at = v_now
+    from seen where s.tenant_id = p_tenant and s.subscription_id = seen.subscription_id;
+  return (
+    select jsonb_agg(case a.outcome
+        when 'stale' then jsonb_build_object('outcome', a.outcome, 'deliveryId', a.delivery_id,
+          'skewMs', a.skew_ms)
+        else jsonb_build_object('outcome', a.outcome, 'deliveryId', a.delivery_id,
+          'firstDeliveryId', coalesce(a.first_delivery_id, a.delivery_id), 'receivedAt', v_now) end
+      order by a.place)
+      from unnest(v_all) a);
+end
+$$;
+
+-- The arrivals with what became of each, where not every one of them has taken its key. Those that came
+-- too late are stored as rejected, unless they have their row already.
+create function waybill.judge_arrivals(p_tenant text, p_all waybill.arrival[])
+returns waybill.arrival[] language plpgsql as $$
+declare
+  v_judged waybill.arrival[];
+begin
+  perform waybill.store_rejected(p_tenant, a.delivery_id, a.subscription_id, a.payload,
+      a.fields || jsonb_build_object('reason', 'signature_stale', 'detail',
+        format('signed %s ms before receipt', a.skew_ms)))
+    from unnest(p_all) a
+    where a.outcome = 'stale' and a.fields->>'readmittedFrom' is null;
+  select array_agg(case
+        when a.outcome = 'stale' or k.delivery_id = a.delivery_id then a
+        else row(a.place, a.delivery_id, a.subscription_id, a.dedup_key, a.fields, a.payload, a.sha256,
+          a.skew_ms, case k.payload_sha256 when a.sha256 then 'duplicate' else 'conflict' end,
+          k.delivery_id)::waybill.arrival end)
+    into v_judged
+    from unnest(p_all) a
+    -- One by one through the index, however few keys the planner believes that there are.
+    left join lateral (
+      select x.delivery_id, x.payload_sha256 from waybill.dedup_keys x
+        where x.tenant_id = p_tenant and x.subscription_id = a.subscription_id
+          and x.dedup_key = a.dedup_key
+        limit 1) k on a.outcome = 'accepted';
+  if exists (
+    select from unnest(v_judged) a where a.outcome in ('duplicate', 'conflict') and a.first_delivery_id is null
+  ) then
+    raise exception 'a dedup key was forgotten this moment' using errcode = 'serialization_failure';
+  end if;
+  return v_judged;
 end
 $$;
 
@@ -200,11 +262,10 @@ end
 $$;
 
 -- Makes a new delivery of a rejected one's bytes, once they were verified; judged as of its receipt.
--- Answers as ingest_delivery does, or {outcome: already_readmitted, deliveryId}, or {outcome: gone}.
+-- Answers as ingest_deliveries does of each, or {outcome: already_readmitted, deliveryId}, or {outcome: gone}.
 create function waybill.readmit_delivery(
   p_tenant text, p_rejected uuid, p_delivery uuid,
-  p_fields jsonb,       -- as of ingest_delivery, and by, why: who asked for it and the reason
-  p_attend_after_ms integer
+  p_fields jsonb        -- as of ingest_deliveries, and by, why: who asked for it and the reason
 ) returns jsonb language plpgsql as $$
 declare
   d waybill.deliveries;
@@ -226,9 +287,9 @@ begin
   if v_content is null or d.delivery_id is null then
     return jsonb_build_object('outcome', 'gone');
   end if;
-  v_answer := waybill.ingest_delivery(p_tenant, p_delivery, d.subscription_id,
-    p_fields || jsonb_build_object('readmittedFrom', p_rejected, 'judgedAt', d.received_at),
-    v_content, p_attend_after_ms);
+  v_answer := waybill.ingest_deliveries(p_tenant, jsonb_build_array(p_fields || jsonb_build_object(
+      'deliveryId', p_delivery, 'subscriptionId', d.subscription_id, 'payloadBytes', length(v_content),
+      'readmittedFrom', p_rejected, 'judgedAt', d.received_at)), v_content)->0;
   if v_answer->>'outcome' <> 'stale' then
     insert into waybill.audit_log (tenant_id, actor, action, subject, detail)
       values (p_tenant, p_fields->>'by', 'readmit', 'delivery/' || p_rejected,

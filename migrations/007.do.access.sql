@@ -64,10 +64,11 @@ grant update (state, pause_reason, event_seq, last_delivery_at) on waybill.subsc
 grant execute on function
   waybill.find_ingress(text),
   waybill.keep_artifact(text, bytea, bytea),
-  waybill.ingest_delivery(text, uuid, text, jsonb, bytea, integer),
+  waybill.ingest_deliveries(text, jsonb, bytea),
+  waybill.judge_arrivals(text, waybill.arrival[]),
   waybill.store_rejected(text, uuid, text, bytea, jsonb),
   waybill.read_rejected(text, uuid),
-  waybill.readmit_delivery(text, uuid, uuid, jsonb, integer),
+  waybill.readmit_delivery(text, uuid, uuid, jsonb),
   waybill.ms_until(timestamptz),
   waybill.delivery_facts(waybill.deliveries),
   waybill.append_receipt(text, text, jsonb),

@@ -1,4 +1,6 @@
 /** Deliveries in Postgres: receiving, attempts, settlement, replay. One function, one round trip. */
+import { z } from 'zod';
+import { WaybillError } from '../domain/errors';
 import type { AttemptOutcome, TargetHealth } from '../domain/attempts';
 import type { DeliveryId, SubscriptionId, TenantId } from '../domain/ids';
 import type { DeliveryRef } from '../domain/delivery-activities';
@@ -20,7 +22,7 @@ import { onlyRow } from './database';
 export const deliveryStatements = {
   ingest: {
     name: 'delivery_ingest',
-    text: 'select waybill.ingest_delivery($1, $2, $3, $4, $5, $6) as answer',
+    text: 'select waybill.ingest_deliveries($1, $2, $3) as answers',
   },
   reject: {
     name: 'delivery_reject',
@@ -105,20 +107,38 @@ export interface AttemptClose {
   readonly targetHealth: TargetHealth | null;
 }
 
-/** Payload, dedup key and row in one transaction; see `waybill.ingest_delivery`. */
+/** Payload, dedup key and row in one transaction; see `waybill.ingest_deliveries`. */
 export async function ingestDelivery(
   db: Database,
   request: VerifiedRequest,
 ): Promise<IngestAnswer> {
+  const [answer] = await ingestDeliveries(db, request.tenantId, [request]);
+  if (answer === undefined) throw new WaybillError('internal', 'nothing was answered');
+  return answer;
+}
+
+/**
+ * Stores all of them, or throws and has stored none. The answers are in their order.
+ * @param requests of this tenant
+ */
+export async function ingestDeliveries(
+  db: Database,
+  tenant: TenantId,
+  requests: readonly VerifiedRequest[],
+): Promise<IngestAnswer[]> {
   const rows = await db.query(deliveryStatements.ingest, [
-    request.tenantId,
-    request.deliveryId,
-    request.subscriptionId,
-    JSON.stringify(fieldsOf(request)),
-    request.payload,
-    request.attendAfterMs,
+    tenant,
+    JSON.stringify(
+      requests.map((request) => ({
+        ...fieldsOf(request),
+        deliveryId: request.deliveryId,
+        subscriptionId: request.subscriptionId,
+        payloadBytes: request.payload.length,
+      })),
+    ),
+    Buffer.concat(requests.map(({ payload }) => payload)),
   ]);
-  return IngestAnswer.parse(onlyRow(rows)['answer']);
+  return z.array(IngestAnswer).parse(onlyRow(rows)['answers']);
 }
 
 /** Records a request with a refused signature; takes no dedup key. */
@@ -246,8 +266,8 @@ export async function forgetExpired(db: Database, limit: number): Promise<boolea
 
 /** A verified request as the database takes it. */
 export function fieldsOf(request: VerifiedRequest): Record<string, unknown> {
-  const { dedupKey, retryHorizonS, freshness } = request;
-  return { ...describe(request), dedupKey, retryHorizonS, ...(freshness ?? {}) };
+  const { dedupKey, retryHorizonS, freshness, attendAfterMs } = request;
+  return { ...describe(request), dedupKey, retryHorizonS, attendAfterMs, ...(freshness ?? {}) };
 }
 
 function describe(request: ReceivedRequest): Record<string, unknown> {

@@ -13,7 +13,7 @@ export const readmissionStatements = {
   },
   readmit: {
     name: 'rejected_readmit',
-    text: 'select waybill.readmit_delivery($1, $2, $3, $4, $5) as answer',
+    text: 'select waybill.readmit_delivery($1, $2, $3, $4) as answer',
   },
 } as const satisfies Record<string, Statement>;
 
@@ -51,7 +51,6 @@ export async function readmitDelivery(
     rejected,
     request.deliveryId,
     JSON.stringify({ ...fieldsOf(request), by: readmittedBy, why: reason }),
-    request.attendAfterMs,
   ]);
   return ReadmitAnswer.parse(onlyRow(rows)['answer']);
 }

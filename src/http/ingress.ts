@@ -5,6 +5,7 @@ import { IngressAnswer, IngressBody, IngressParams } from '../schemas/api-ingres
 import type { HttpDeps } from './deps';
 import { answer, problems } from './openapi';
 import { BodyBudget } from './body-budget';
+import { IngestGroups } from './ingest-groups';
 import { openIngresses } from './open-ingresses';
 import { answerProbe } from './handshakes';
 import { sendReply } from './ingress-replies';
@@ -20,7 +21,8 @@ const BODY_BUDGET_BYTES = 256 * 1024 * 1024;
 export function ingressRoutes(app: FastifyInstance, deps: HttpDeps): void {
   const ingresses = openIngresses(deps.data, deps.ingressKeptMs ?? INGRESS_KEPT_MS);
   const budget = new BodyBudget(deps.bodyBudgetBytes ?? BODY_BUDGET_BYTES);
-  const reception = { deps, limit: refusalLimit(), ingresses, budget };
+  const groups = new IngestGroups(deps.data);
+  const reception = { deps, limit: refusalLimit(), ingresses, budget, groups };
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => {
     done(null);

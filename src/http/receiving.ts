@@ -3,7 +3,7 @@
  * ingress, size limit while streaming, raw bytes, signature, event type, then freshness and dedup inside
  * the one statement that stores the delivery.
  */
-import { ingestDelivery, rejectDelivery, type VerifiedRequest } from '../db/deliveries';
+import { rejectDelivery, type VerifiedRequest } from '../db/deliveries';
 import { WaybillError } from '../domain/errors';
 import { tenantId } from '../domain/ids';
 import type { Unverified, Verified } from '../domain/verification';
@@ -18,6 +18,7 @@ import { answerSigned, answerUnsigned } from './handshakes';
 import { fixedReply, type IngressReply } from './ingress-replies';
 import { isOurFault, readIngressSecrets } from './ingress-secrets';
 import type { OpenIngress } from './open-ingresses';
+import type { IngestGroups } from './ingest-groups';
 import { HttpProblem } from './problems';
 import { deliveryOf, evidenceOf } from './verified-requests';
 import {
@@ -59,7 +60,7 @@ export async function receiveWebhook(
 }
 
 async function judge(
-  { deps, limit }: Reception,
+  { deps, limit, groups }: Reception,
   { ref, ip, raw }: ArrivingRequest,
   { ingress, scheme }: OpenIngress,
   body: Buffer,
@@ -78,12 +79,13 @@ async function judge(
   }
   const signed = await answerSigned(receiving, webhook, { secrets, verdict });
   if (signed !== null) return signed;
-  const answer = await ingest(receiving, webhook, verdict);
+  const answer = await ingest(groups, receiving, webhook, verdict);
   const { answer: wanted } = scheme.scheme;
   return wanted === undefined ? { kind: 'delivery', answer } : fixedReply(wanted);
 }
 
 async function ingest(
+  groups: IngestGroups,
   receiving: Receiving,
   webhook: WebhookRequest,
   verdict: Verified,
@@ -96,7 +98,7 @@ async function ingest(
     return { outcome: 'ignored' };
   }
   await point('ingest.verified');
-  const stored = await ingestDelivery(deps.data, delivery);
+  const stored = await groups.ingest(delivery);
   await point('ingest.committed');
   note(receiving, stored.outcome, { deliveryId });
   switch (stored.outcome) {

@@ -6,6 +6,7 @@ import type { IngressConfig } from '../schemas/delivery-rows';
 import type { CompiledScheme } from '../signing/webhooks/compile';
 import type { BodyBudget } from './body-budget';
 import type { HttpDeps, IngressOutcome } from './deps';
+import type { IngestGroups } from './ingest-groups';
 import type { IngressSecrets } from './ingress-secrets';
 import type { OpenIngresses } from './open-ingresses';
 import type { RefusalLimit } from './refusals';
@@ -25,6 +26,7 @@ export interface Reception {
   readonly limit: RefusalLimit;
   readonly ingresses: OpenIngresses;
   readonly budget: BodyBudget;
+  readonly groups: IngestGroups;
 }
 
 /** One request on its way through an ingress. */
