@@ -73,7 +73,7 @@ async function measure(bench: Bench, closers: Closers): Promise<Figure> {
   };
 }
 
-/** The share of deliveries in each bucket of the worker's histogram that has any. */
+/** The share of deliveries within each bound of the worker's histogram, up to the one that holds all. */
 async function metricSays({ workerUrl }: Deployment): Promise<string> {
   const { body } = await request(`${workerUrl}/metrics`);
   const text = await body.text();
@@ -82,7 +82,8 @@ async function metricSays({ workerUrl }: Deployment): Promise<string> {
     count: Number(count),
   }));
   const all = buckets.at(-1)?.count ?? 0;
-  return buckets
+  const told = buckets.filter(({ count }, at) => count > 0 && buckets[at - 1]?.count !== all);
+  return told
     .map(({ upTo, count }) => `${((100 * count) / all).toFixed(1)} % within ${upTo} s`)
     .join(', ');
 }
