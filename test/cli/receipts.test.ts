@@ -6,7 +6,8 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { ReceiptChain } from '../../src/schemas/api-receipts';
 import { verifyReceiptChain } from '../../src/signing/receipts/verify-chain';
-import { publicKeySet } from '../../src/signing/keys';
+import { stepBulkReplay } from '../../src/services/bulk-replays';
+import { generateKeyText, importSigningKey, publicKeySet } from '../../src/signing/keys';
 import {
   ACTIONS_READ,
   ACTIONS_RUN,
@@ -17,6 +18,7 @@ import {
 } from '../http/harness';
 import { Rig } from '../registry/fixture';
 import { postgresFixture } from '../registry/postgres-fixture';
+import { moveJob, plannedJob } from '../support/bulk-replays';
 import { insertCatalog } from '../support/catalog-fixture';
 import { receive } from '../support/stored-deliveries';
 import {
@@ -44,7 +46,7 @@ beforeAll(async () => {
   const { deliveryId } = await receive(h.db, await insertCatalog(h.db));
   await h.fail('acme', deliveryId);
   failed = deliveryId;
-  env = await environmentOf(h, RECEIPTS_READ, ACTIONS_READ);
+  env = await environmentOf(h, RECEIPTS_READ, ACTIONS_READ, 'factory.replays.read');
   keys = path.join(newHome(), 'keys.json');
   writeFileSync(keys, JSON.stringify(publicKeySet([h.key])));
 });
@@ -56,6 +58,8 @@ afterAll(async () => {
 const exported = () => waybill(['receipt', 'export'], env);
 const verify = (input: string, ...more: string[]) =>
   waybill(['receipt', 'verify', '--jwks', keys, ...more], offline, input);
+const verifyWith = (sets: readonly string[], input: string) =>
+  waybill(['receipt', 'verify', ...sets.flatMap((set) => ['--jwks', set])], offline, input);
 
 test('what is exported verifies offline, and says how much it is', async () => {
   const { code, stdout } = await exported();
@@ -101,6 +105,50 @@ test("an action's page is held against its receipts", async () => {
   expect((await waybill(['actions', 'show', 'order-1'], env)).stdout).toMatch(
     /^RECEIPTS\n.*SEQ.*KIND/m,
   );
+});
+
+test('what came of a bulk replay verifies offline, and an altered page is named', async () => {
+  const job = await plannedJob(h.db, { tenant: 'acme' });
+  const shown = async () => (await waybill(['replay', 'show', job.jobId, '--json'], env)).stdout;
+  expect((await verify(await shown())).stdout).toContain('(not_over)\n');
+  await moveJob(h.db, job, 'cancel');
+  await stepBulkReplay(
+    {
+      data: h.db.as('waybill_data'),
+      signingKey: h.key,
+      random: () => 0,
+      nudge: () => Promise.resolve(),
+    },
+    job,
+    new AbortController().signal,
+  );
+  const page = await shown();
+  const ok = `ok: replay/${job.jobId} of tenant acme is cancelled, 1 planned, 0 acknowledged\n`;
+  expect(await verify(page)).toMatchObject({ code: 0, stdout: ok });
+  const { receipt } = JSON.parse(page) as { readonly receipt: string };
+  expect(await verify(receipt)).toMatchObject({ code: 0, stdout: ok });
+  expect(JSON.parse((await verify(receipt, '--json')).stdout)).toMatchObject({
+    ...{ ok: true, problems: [], statement: { counts: { planned: 1, left: 1 } } },
+  });
+  const altered = await verify(page.replace('"acknowledged": 0', '"acknowledged": 1'));
+  expect(altered.code).toBe(1);
+  expect(altered.stdout).toBe(
+    'bulk replay: acknowledged of the page is not what the statement says (document_mismatch)\n',
+  );
+  expect(failureOf(altered).code).toBe('receipt_invalid');
+});
+
+test('what was signed before and after a change of the key verifies with both key sets', async () => {
+  const lines = (await exported()).stdout;
+  const newer = path.join(newHome(), 'newer.json');
+  const key = await importSigningKey(await generateKeyText());
+  writeFileSync(newer, JSON.stringify(publicKeySet([key])));
+  const alone = await waybill(['receipt', 'verify', '--jwks', newer], offline, lines);
+  expect(alone.stdout).toContain('(unknown_key)');
+  for (const first of [newer, keys]) {
+    const both = await verifyWith([first, newer, keys], lines);
+    expect(both).toMatchObject({ code: 0 });
+  }
 });
 
 test('what is no export is told in one line', async () => {
