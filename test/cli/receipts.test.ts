@@ -4,9 +4,12 @@
  */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { documentProblems, ReceiptDocument } from '../../src/cli/receipt/document';
+import type { DeliveryHistory } from '../../src/schemas/api-deliveries';
 import type { ReceiptChain } from '../../src/schemas/api-receipts';
 import { verifyReceiptChain } from '../../src/signing/receipts/verify-chain';
 import { stepBulkReplay } from '../../src/services/bulk-replays';
+import { decideReplay } from '../../src/services/replays';
 import { generateKeyText, importSigningKey, publicKeySet } from '../../src/signing/keys';
 import {
   ACTIONS_READ,
@@ -34,6 +37,7 @@ let h: Harness;
 let env: Environment;
 let keys: string;
 let failed: string;
+const NOBODYS = '01a22913-0450-72c9-86c9-91ea17dd1152';
 const offline: Environment = { WAYBILL_HOME: newHome() };
 
 beforeAll(async () => {
@@ -105,6 +109,36 @@ test("an action's page is held against its receipts", async () => {
   expect((await waybill(['actions', 'show', 'order-1'], env)).stdout).toMatch(
     /^RECEIPTS\n.*SEQ.*KIND/m,
   );
+});
+
+test("every signed fact of a delivery's page is held against its receipts", async () => {
+  const ref = await receive(h.db, await insertCatalog(h.db, { subscription: 'shown' }));
+  await h.fail('acme', ref.deliveryId);
+  const services = { data: h.db.as('waybill_data'), signingKey: h.key };
+  await decideReplay(services, ref, { replayedBy: 'ada', reason: 'repaired' });
+  const { body } = await h.call<DeliveryHistory>(`/factory/deliveries/${ref.deliveryId}`);
+  const wrong = (change: object) =>
+    documentProblems(ReceiptDocument.parse({ ...body, ...change })).map(({ detail }) => detail);
+  expect(wrong({})).toEqual([]);
+  const changes = {
+    ...{ deliveryId: NOBODYS, direction: 'outbound', connectorId: 'gitlab', externalId: 'other' },
+    ...{ subscriptionId: null, payloadSha256: '0'.repeat(64), payloadBytes: 1, eventType: 'pull' },
+    state: 'Acknowledged',
+  };
+  for (const [field, value] of Object.entries(changes)) {
+    const told = wrong({ [field]: value });
+    expect(new Set(told)).toEqual(
+      new Set([`${field} of the document is not what the receipt says`]),
+    );
+  }
+  const [replayed] = body.replays;
+  expect(replayed).toMatchObject({ replayedBy: 'ada' });
+  expect(wrong({ replays: [{ ...replayed, replayedBy: 'eve' }] })).toEqual([
+    'replayedBy of the document is not what the receipt says',
+  ]);
+  expect(wrong({ replays: [{ ...replayed, reason: 'none' }] })).toEqual([
+    'reason of the replay of the document is not what the receipt says',
+  ]);
 });
 
 test('what came of a bulk replay verifies offline, and an altered page is named', async () => {
