@@ -300,8 +300,8 @@ $$;
 -- What may be replayed now, oldest first for each target, and takes its place in that target's pace.
 -- A target takes no more while p_busy of the job's deliveries (and half of what the target takes at
 -- once) are being attempted there, or
--- p_unsettled wait for their end; a paused subscription or target takes none, nor does one whose breaker
--- is not closed. Answers due {items, waitMs (null: nothing is left for which a time is known), full:
+-- p_unsettled wait for their end; a paused subscription or target takes none, and one whose breaker is not
+-- closed none but its probe. Answers due {items, waitMs (null: nothing is left for which a time is known), full:
 -- [target], held: [subscription/id or target/id]} | moved | unknown_job.
 create function waybill.due_replays(p_tenant text, p_job uuid, p_busy integer, p_unsettled integer)
 returns jsonb language plpgsql as $$
@@ -333,7 +333,11 @@ begin
     select s.target_id, array_agg(s.subscription_id) as all_of_it,
         array_agg(s.subscription_id) filter (where s.state <> 'paused') as free,
         jsonb_agg('subscription/' || s.subscription_id) filter (where s.state = 'paused') as held,
-        bool_or(g.paused_at is not null or g.breaker <> 'closed') as shut,
+        -- A breaker closes by a probe alone: where nothing waits at the gate to be it, one of these is.
+        bool_or(g.paused_at is not null or g.breaker <> 'closed' and (not waybill.admits_probe(g)
+          or exists (select from waybill.deliveries w
+            where w.tenant_id = g.tenant_id and w.gate = 'target/' || g.target_id))) as shut,
+        bool_or(g.breaker <> 'closed') as probed,
         -- Half of what the target takes at once stays free for what comes in meanwhile.
         least(p_busy, greatest(1, max(a.max_in_flight) / 2)) as busy
       from waybill.replay_scopes c
@@ -376,6 +380,7 @@ begin
       v_from := greatest(v_next, clock_timestamp() - interval '1 second');
       v_many := least(t.busy - v_busy, p_unsettled - v_unsettled, v_chunk - v_queued, ceil(j.rate_per_second / 4.0)
         + floor(extract(epoch from clock_timestamp() - v_from) * j.rate_per_second))::integer;
+      if t.probed then v_many := 1; end if;
       select jsonb_agg(to_jsonb(n)) into v_found from (
         select f.position, f.delivery_id as "deliveryId" from unnest(t.free) free (subscription_id)
           cross join lateral (
@@ -387,6 +392,8 @@ begin
       v_items := v_items || coalesce(v_found, '[]'::jsonb);
       v_next := v_from + make_interval(
         secs => coalesce(jsonb_array_length(v_found), 0)::numeric / j.rate_per_second);
+      -- No other before this one had time to become the probe.
+      if t.probed then v_next := clock_timestamp() + interval '2 seconds'; end if;
       update waybill.replay_paces set next_at = v_next
         where tenant_id = p_tenant and target_id = t.target_id;
     end if;
