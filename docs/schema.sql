@@ -798,6 +798,7 @@ table replay_items
   policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
   grant insert, select, update to waybill_data
   grant select to waybill_observer
+  grant delete, select to waybill_operations
 
 table replay_jobs
   tenant_id text not null
@@ -827,22 +828,25 @@ table replay_jobs
   attend_at timestamp with time zone
   finished_at timestamp with time zone
   receipt text
+  items_removed_at timestamp with time zone
   constraint replay_jobs_pkey PRIMARY KEY (tenant_id, job_id)
   constraint replay_jobs_check CHECK (((finished_at IS NOT NULL) = (state = ANY (ARRAY['cancelled'::text, 'finished'::text]))))
   constraint replay_jobs_check1 CHECK (((receipt IS NULL) OR (finished_at IS NOT NULL)))
-  constraint replay_jobs_check2 CHECK ((((acknowledged + failed_again) <= replayed) AND (replayed <= planned)))
+  constraint replay_jobs_check2 CHECK (((items_removed_at IS NULL) OR (receipt IS NOT NULL)))
+  constraint replay_jobs_check3 CHECK ((((acknowledged + failed_again) <= replayed) AND (replayed <= planned)))
   constraint replay_jobs_rate_per_second_check CHECK (((rate_per_second >= 1) AND (rate_per_second <= 100)))
   constraint replay_jobs_state_check CHECK ((state = ANY (ARRAY['planning'::text, 'planned'::text, 'running'::text, 'paused'::text, 'cancelled'::text, 'finished'::text])))
   with (fillfactor=70)
   CREATE INDEX replay_jobs_by_time ON waybill.replay_jobs USING btree (tenant_id, created_at DESC, job_id DESC)
+  CREATE INDEX replay_jobs_over ON waybill.replay_jobs USING btree (tenant_id, ((items_removed_at IS NULL)), finished_at) WHERE (receipt IS NOT NULL)
   CREATE INDEX replay_jobs_to_attend ON waybill.replay_jobs USING btree (attend_at) WHERE (attend_at IS NOT NULL)
   row level security
   policy across_tenants for all to waybill_operations using true
   policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
   grant insert, select, update to waybill_data
   grant select to waybill_observer
-  grant select to waybill_operations
-  grant update (attend_at) to waybill_operations
+  grant delete, select to waybill_operations
+  grant update (attend_at, items_removed_at) to waybill_operations
 
 table replay_paces
   tenant_id text not null
@@ -867,6 +871,7 @@ table replay_scopes
   policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
   grant insert, select, update to waybill_data
   grant select to waybill_observer
+  grant delete, select to waybill_operations
 
 table replicas
   replica_id text not null
@@ -1646,6 +1651,9 @@ function replay_progress(j waybill.replay_jobs) returns jsonb, sql, volatile
 function replay_skipped(p_skipped jsonb) returns integer, sql, immutable
   grant execute to waybill_data
 
+function replay_tenants(p_after text, p_limit integer) returns SETOF text, plpgsql, stable
+  grant execute to waybill_operations
+
 function replica_fault(p_tenant text, p_level waybill.bound[], p_topology jsonb) returns jsonb, sql, volatile
   grant execute to waybill_data
 
@@ -1668,6 +1676,9 @@ function retain_deliveries(p_tenant text, p_state text, p_limit integer) returns
   grant execute to waybill_operations
 
 function retain_payloads(p_tenant text, p_state text, p_limit integer) returns integer, plpgsql, volatile
+  grant execute to waybill_operations
+
+function retain_replays(p_tenant text, p_limit integer) returns jsonb, plpgsql, volatile
   grant execute to waybill_operations
 
 function retention_days(p_tenant text, p_what text) returns integer, sql, stable

@@ -10,6 +10,8 @@ create table waybill.payload_marks (
   tenant_id text not null,
   state text not null,
   through timestamptz not null,
+  -- Of those that ended at that instant, up to this one.
+  through_id uuid not null default '00000000-0000-0000-0000-000000000000',
   primary key (tenant_id, state)
 );
 
@@ -39,25 +41,36 @@ end;
 create function waybill.retain_payloads(p_tenant text, p_state text, p_limit integer) returns integer
   language plpgsql as $$
 declare
-  v_from timestamptz;
+  v_from waybill.payload_marks;
   v_until timestamptz;
-  v_last timestamptz;
+  v_last waybill.payload_marks;
   v_bytes bytea[];
   v_count integer;
 begin
-  select m.through into v_from from waybill.payload_marks m where m.tenant_id = p_tenant and m.state = p_state;
+  select * into v_from from waybill.payload_marks m where m.tenant_id = p_tenant and m.state = p_state;
   -- What was settled before this is over.
   v_until := clock_timestamp()
     - (waybill.payload_kept_until(p_tenant, p_state, 'epoch') - 'epoch'::timestamptz);
-  select count(*), max(b.settled_at), array_agg(b.payload_sha256) into v_count, v_last, v_bytes from (
-    select d.settled_at, d.payload_sha256 from waybill.deliveries d
-      where d.tenant_id = p_tenant and d.state = p_state and d.settled_at >= coalesce(v_from, '-infinity')
-        and d.settled_at < v_until
-      order by d.settled_at limit p_limit) b;
+  -- The instant alone first: what the index is entered with.
+  with due as materialized (
+    select d.settled_at, d.delivery_id, d.payload_sha256 from waybill.deliveries d
+      where d.tenant_id = p_tenant and d.state = p_state
+        and d.settled_at >= coalesce(v_from.through, '-infinity') and d.settled_at < v_until
+        and (v_from.through is null or (d.settled_at, d.delivery_id) > (v_from.through, v_from.through_id))
+      order by d.settled_at, d.delivery_id limit p_limit
+  ), last as (select due.settled_at, due.delivery_id from due order by 1 desc, 2 desc limit 1)
+  select (select count(*) from due), (select array_agg(due.payload_sha256) from due),
+      (select last.settled_at from last), (select last.delivery_id from last)
+    into v_count, v_bytes, v_last.through, v_last.through_id;
   if v_count > 0 then perform waybill.let_go(p_tenant, v_bytes); end if;
-  insert into waybill.payload_marks (tenant_id, state, through)
-    values (p_tenant, p_state, case when v_count = p_limit then v_last + interval '1 microsecond' else v_until end)
-    on conflict (tenant_id, state) do update set through = greatest(payload_marks.through, excluded.through);
+  if v_count < p_limit then
+    v_last.through := v_until;
+    v_last.through_id := '00000000-0000-0000-0000-000000000000';
+  end if;
+  insert into waybill.payload_marks as m (tenant_id, state, through, through_id)
+    values (p_tenant, p_state, v_last.through, v_last.through_id)
+    on conflict (tenant_id, state) do update set through = excluded.through, through_id = excluded.through_id
+      where (excluded.through, excluded.through_id) > (m.through, m.through_id);
   return v_count;
 end
 $$;

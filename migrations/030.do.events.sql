@@ -140,12 +140,14 @@ declare
   v_page jsonb;
 begin
   perform set_config('waybill.tenant', p_tenant, true);
-  select coalesce(max(h.forgotten_through), 0) into v_horizon from waybill.event_horizons h
-    where h.tenant_id in (p_tenant, '_platform');
-  if p_after < v_horizon then return jsonb_build_object('answer', 'forgotten'); end if;
-  with looked_at as materialized (
+  -- One statement: what goes between the look at the horizon and the page would be missed unsaid.
+  with horizon as materialized (
+    select coalesce(max(h.forgotten_through), 0) as through from waybill.event_horizons h
+      where h.tenant_id in (p_tenant, '_platform')),
+  looked_at as materialized (
     select e as event, e.feed_no, e.topic
-      from waybill.events_behind(p_tenant, coalesce(p_after, v_horizon), 1000) e),
+      from horizon h cross join lateral
+        waybill.events_behind(p_tenant, coalesce(p_after, h.through), 1000) e),
   found as materialized (
     select * from looked_at l where p_topics is null or l.topic = any (p_topics)
       order by l.feed_no limit p_limit),
@@ -153,14 +155,14 @@ begin
     select (select count(*) from found) = p_limit as full_page,
       (select count(*) from looked_at) as looked, (select max(feed_no) from looked_at) as last_looked,
       (select max(feed_no) from found) as last_found)
-  select jsonb_build_object('answer', 'page',
+  select h.through, jsonb_build_object('answer', 'page',
       'through', coalesce(case when full_page then last_found else last_looked end,
-        p_after, v_horizon),
+        p_after, h.through),
       'more', (full_page and last_looked > last_found) or looked = 1000,
       'events', coalesce((select jsonb_agg(waybill.event_facts(f.event) order by f.feed_no)
         from found f), '[]'))
-    into v_page from figures;
-  return v_page;
+    into v_horizon, v_page from figures cross join horizon h;
+  return case when p_after < v_horizon then jsonb_build_object('answer', 'forgotten') else v_page end;
 end
 $$;
 

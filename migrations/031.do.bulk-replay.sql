@@ -43,14 +43,19 @@ create table waybill.replay_jobs (
   finished_at timestamptz,
   -- The signed statement of what came of it.
   receipt text,
+  -- What it had planned was removed for its age.
+  items_removed_at timestamptz,
   primary key (tenant_id, job_id),
   check ((finished_at is not null) = (state in ('cancelled', 'finished'))),
   check (receipt is null or finished_at is not null),
+  check (items_removed_at is null or receipt is not null),
   check (acknowledged + failed_again <= replayed and replayed <= planned)
 ) with (fillfactor = 70);
 
 create index replay_jobs_by_time on waybill.replay_jobs (tenant_id, created_at desc, job_id desc);
 create index replay_jobs_to_attend on waybill.replay_jobs (attend_at) where attend_at is not null;
+create index replay_jobs_over on waybill.replay_jobs (tenant_id, (items_removed_at is null), finished_at)
+  where receipt is not null;
 
 create table waybill.replay_items (
   tenant_id text not null,
@@ -295,8 +300,8 @@ $$;
 -- What may be replayed now, oldest first for each target, and takes its place in that target's pace.
 -- A target takes no more while p_busy of the job's deliveries (and half of what the target takes at
 -- once) are being attempted there, or
--- p_unsettled wait for their end; a paused subscription or target takes none, nor does one whose breaker
--- is not closed. Answers due {items, waitMs (null: nothing is left for which a time is known), full:
+-- p_unsettled wait for their end; a paused subscription or target takes none, and one whose breaker is not
+-- closed none but its probe. Answers due {items, waitMs (null: nothing is left for which a time is known), full:
 -- [target], held: [subscription/id or target/id]} | moved | unknown_job.
 create function waybill.due_replays(p_tenant text, p_job uuid, p_busy integer, p_unsettled integer)
 returns jsonb language plpgsql as $$
@@ -328,7 +333,11 @@ begin
     select s.target_id, array_agg(s.subscription_id) as all_of_it,
         array_agg(s.subscription_id) filter (where s.state <> 'paused') as free,
         jsonb_agg('subscription/' || s.subscription_id) filter (where s.state = 'paused') as held,
-        bool_or(g.paused_at is not null or g.breaker <> 'closed') as shut,
+        -- A breaker closes by a probe alone: where nothing waits at the gate to be it, one of these is.
+        bool_or(g.paused_at is not null or g.breaker <> 'closed' and (not waybill.admits_probe(g)
+          or exists (select from waybill.deliveries w
+            where w.tenant_id = g.tenant_id and w.gate = 'target/' || g.target_id))) as shut,
+        bool_or(g.breaker <> 'closed') as probed,
         -- Half of what the target takes at once stays free for what comes in meanwhile.
         least(p_busy, greatest(1, max(a.max_in_flight) / 2)) as busy
       from waybill.replay_scopes c
@@ -371,6 +380,7 @@ begin
       v_from := greatest(v_next, clock_timestamp() - interval '1 second');
       v_many := least(t.busy - v_busy, p_unsettled - v_unsettled, v_chunk - v_queued, ceil(j.rate_per_second / 4.0)
         + floor(extract(epoch from clock_timestamp() - v_from) * j.rate_per_second))::integer;
+      if t.probed then v_many := 1; end if;
       select jsonb_agg(to_jsonb(n)) into v_found from (
         select f.position, f.delivery_id as "deliveryId" from unnest(t.free) free (subscription_id)
           cross join lateral (
@@ -382,6 +392,8 @@ begin
       v_items := v_items || coalesce(v_found, '[]'::jsonb);
       v_next := v_from + make_interval(
         secs => coalesce(jsonb_array_length(v_found), 0)::numeric / j.rate_per_second);
+      -- No other before this one had time to become the probe.
+      if t.probed then v_next := clock_timestamp() + interval '2 seconds'; end if;
       update waybill.replay_paces set next_at = v_next
         where tenant_id = p_tenant and target_id = t.target_id;
     end if;
@@ -482,6 +494,62 @@ begin atomic
     returning j.tenant_id, j.job_id;
 end;
 
+-- One batch of what is left of a tenant's jobs that are over: at most p_limit of what one of them had planned, as
+-- long after its end as failed deliveries are kept; and at most p_limit jobs with their statements, as long as
+-- receipts are. What somebody has locked is left for the next batch. Answers {items, jobs, more}.
+create function waybill.retain_replays(p_tenant text, p_limit integer) returns jsonb language plpgsql as $$
+declare
+  v_items_until timestamptz := clock_timestamp()
+    - make_interval(days => waybill.retention_days(p_tenant, 'failedDays'));
+  v_jobs_until timestamptz := clock_timestamp()
+    - make_interval(days => waybill.retention_days(p_tenant, 'receiptDays'));
+  v_job uuid;
+  v_items integer := 0;
+  v_jobs uuid[];
+begin
+  select j.job_id into v_job from waybill.replay_jobs j
+    where j.tenant_id = p_tenant and j.receipt is not null and (j.items_removed_at is null)
+      and j.finished_at < v_items_until
+    order by j.finished_at limit 1 for update skip locked;
+  if found then
+    delete from waybill.replay_items i
+      where i.tenant_id = p_tenant and i.job_id = v_job and i.position in (
+        select o.position from waybill.replay_items o
+          where o.tenant_id = p_tenant and o.job_id = v_job order by o.position limit p_limit);
+    get diagnostics v_items = row_count;
+    if v_items < p_limit then
+      delete from waybill.replay_scopes c where c.tenant_id = p_tenant and c.job_id = v_job;
+      update waybill.replay_jobs j set items_removed_at = clock_timestamp()
+        where j.tenant_id = p_tenant and j.job_id = v_job;
+    end if;
+  end if;
+  select coalesce(array_agg(o.job_id), '{}') into v_jobs from (
+    select j.job_id from waybill.replay_jobs j
+      where j.tenant_id = p_tenant and j.receipt is not null and not (j.items_removed_at is null)
+        and j.finished_at < v_jobs_until
+      order by j.finished_at limit p_limit for update skip locked) o;
+  delete from waybill.replay_jobs j where j.tenant_id = p_tenant and j.job_id = any (v_jobs);
+  -- more: also where the job whose turn it was had nothing left.
+  return jsonb_build_object('items', v_items, 'jobs', cardinality(v_jobs), 'more', v_job is not null
+    or cardinality(v_jobs) = p_limit);
+end
+$$;
+
+-- Tenants after p_after that have jobs, in order.
+create function waybill.replay_tenants(p_after text, p_limit integer) returns setof text
+  language plpgsql stable as $$
+declare
+  v_tenant text := p_after;
+begin
+  for i in 1..p_limit loop
+    select j.tenant_id into v_tenant from waybill.replay_jobs j where j.tenant_id > v_tenant
+      order by j.tenant_id limit 1;
+    exit when not found;
+    return next v_tenant;
+  end loop;
+end
+$$;
+
 do $$
 declare
   v_table text;
@@ -514,5 +582,10 @@ grant execute on function
   to waybill_data;
 grant select on waybill.replay_jobs, waybill.replay_items, waybill.replay_scopes,
   waybill.replay_paces to waybill_observer;
-grant select, update (attend_at) on waybill.replay_jobs to waybill_operations;
-grant execute on function waybill.claim_unattended_replays(integer, integer) to waybill_operations;
+grant select, delete, update (attend_at, items_removed_at) on waybill.replay_jobs to waybill_operations;
+grant select, delete on waybill.replay_items, waybill.replay_scopes to waybill_operations;
+grant execute on function
+  waybill.claim_unattended_replays(integer, integer),
+  waybill.retain_replays(text, integer),
+  waybill.replay_tenants(text, integer)
+  to waybill_operations;

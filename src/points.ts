@@ -52,6 +52,7 @@ export type PointName =
   | 'removal.done'
   | 'retention.payloads'
   | 'retention.rows'
+  | 'retention.replays'
   // At a host and its provider (docs/host-protocol): the five boundaries of an execution.
   | 'before_intent_persistence'
   | 'intent_persisted'

@@ -1,5 +1,6 @@
 /** The activities of upkeep: thin, over the services that do the work. */
 import type { UpkeepActivities } from '../domain/upkeep';
+import { retainReplays } from '../services/bulk-replay-retention';
 import { checkpointReceipts, removeReceipts } from '../services/checkpoints';
 import { retainDelivered } from '../services/delivery-retention';
 import type { UpkeepServices } from '../services/upkeep';
@@ -17,7 +18,12 @@ export function operationsActivities(services: UpkeepServices): UpkeepActivities
         return { differences: differences.length, more };
       }),
     forgetExpired: () => whileBeating(({ signal }) => forget(operations, signal)),
-    retainDeliveries: () => whileBeating(({ signal }) => retainDelivered(operations, signal)),
+    retainDeliveries: () =>
+      whileBeating(async ({ signal }) => {
+        const deliveries = await retainDelivered(operations, signal);
+        const replays = await retainReplays(operations, signal);
+        return { ...deliveries, ...replays, more: deliveries.more || replays.more };
+      }),
     checkpointReceipts: () => whileBeating(({ signal }) => checkpointReceipts(services, signal)),
     removeReceipts: () => whileBeating(({ signal }) => removeReceipts(services, signal)),
   };

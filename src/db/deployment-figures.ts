@@ -1,10 +1,15 @@
 /**
  * Counts of the whole deployment, and the lease of the process that reports them. Counted are the
- * catalog's small tables; of deliveries and attempts only what a partial index holds ready
+ * catalog's small tables and the sinks; of deliveries, attempts and events only what an index holds ready
  * (docs/architecture, "Metrics").
  */
 import type { DeploymentFigures } from '../schemas/deployment-figures';
-import { ConnectorCount, DeliveryBacklog, SubscriptionCount } from '../schemas/deployment-figures';
+import {
+  ConnectorCount,
+  DeliveryBacklog,
+  SinkFigures,
+  SubscriptionCount,
+} from '../schemas/deployment-figures';
 import type { Database, Statement } from './database';
 import { onlyRow } from './database';
 
@@ -51,6 +56,27 @@ export const figureStatements = {
           from waybill.deliveries where attend_at is not null) as "queueAgeS",
         (select count(*) from waybill.delivery_attempts where closed_at is null) as "openAttempts"`,
   },
+  // Of each sink one event is looked at. Places in the feed may be given a moment after the event.
+  sinks: {
+    name: 'figures_sinks',
+    text: `with known as (
+        select s.tenant_id as tenant, s.sink_id as sink, s.state,
+            coalesce(extract(epoch from now() - least(
+              (select e.occurred_at from waybill.events_behind(s.tenant_id, s.passed, 1) e),
+              (select min(p.parked_at) from waybill.event_sink_parked p
+                where p.tenant_id = s.tenant_id and p.sink_id = s.sink_id))), 0)::float8 as age,
+            coalesce(extract(epoch from now() - s.failing_since), 0)::float8 as failing,
+            (select count(*) from waybill.event_sink_parked p
+              where p.tenant_id = s.tenant_id and p.sink_id = s.sink_id) as parked
+          from waybill.event_sinks s),
+      placed as (
+        select k.*, row_number() over (order by age desc, tenant, sink) as place from known k)
+      select case when place <= $1::integer then tenant else 'other' end as tenant,
+          case when place <= $1::integer then sink else 'other' end as sink, state,
+          greatest(0, max(age)) as "eventAgeS", greatest(0, max(failing)) as "failingS",
+          sum(parked)::bigint as parked
+        from placed group by 1, 2, 3 order by 1, 2, 3`,
+  },
 } as const satisfies Record<string, Statement>;
 
 export interface FiguresLease {
@@ -75,10 +101,12 @@ export async function readDeploymentFigures(
     if (leased.length === 0) return null;
     const connectors = await run(figureStatements.connectors, [maxLabelSets]);
     const subscriptions = await run(figureStatements.subscriptions, [maxLabelSets]);
+    const sinks = await run(figureStatements.sinks, [maxLabelSets]);
     return {
       connectors: connectors.map((row) => ConnectorCount.parse(row)),
       subscriptions: subscriptions.map((row) => SubscriptionCount.parse(row)),
       backlog: DeliveryBacklog.parse(onlyRow(await run(figureStatements.backlog, []))),
+      sinks: sinks.map((row) => SinkFigures.parse(row)),
     };
   });
 }

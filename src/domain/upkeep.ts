@@ -16,6 +16,14 @@ export interface RetainedDeliveries {
   readonly deliveries: number;
 }
 
+/** What retention has removed of bulk replays. */
+export interface RetainedReplays {
+  /** Deliveries that they had planned, with what became of each. */
+  readonly replayItems: number;
+  /** Jobs with their signed statements. */
+  readonly replays: number;
+}
+
 /** A counter that says something else than the open attempts do. */
 export interface CounterDifference {
   readonly counter: 'active_assignments' | 'probes' | 'held';
@@ -37,8 +45,10 @@ export interface UpkeepActivities {
   readonly auditCounters: () => Promise<{ readonly differences: number; readonly more: boolean }>;
   /** Removes dedup keys, bytes of rejected requests and events whose time is over. */
   readonly forgetExpired: () => Promise<{ readonly more: boolean }>;
-  /** Removes payloads and rows of deliveries whose time is over. */
-  readonly retainDeliveries: () => Promise<RetainedDeliveries & { readonly more: boolean }>;
+  /** Removes payloads and rows of deliveries, and bulk replays, whose time is over. */
+  readonly retainDeliveries: () => Promise<
+    RetainedDeliveries & RetainedReplays & { readonly more: boolean }
+  >;
   /** Writes down closed chains of receipts. */
   readonly checkpointReceipts: () => Promise<{
     readonly checkpoints: number;

@@ -84,3 +84,10 @@ export type ConcludeReplayAnswer = z.infer<typeof ConcludeReplayAnswer>;
 
 export const UnattendedReplay = z.object({ tenant_id: z.string(), job_id: z.string() });
 export type UnattendedReplay = z.infer<typeof UnattendedReplay>;
+
+export const RetainedReplaysBatch = z.object({
+  items: z.number(),
+  jobs: z.number(),
+  more: z.boolean(),
+});
+export type RetainedReplaysBatch = z.infer<typeof RetainedReplaysBatch>;

@@ -22,10 +22,24 @@ export const DeliveryBacklog = z.object({
 });
 export type DeliveryBacklog = z.infer<typeof DeliveryBacklog>;
 
+export const SinkFigures = z.object({
+  tenant: z.string(),
+  sink: z.string(),
+  state: z.string(),
+  /** Of the oldest event that it has not taken; 0 when it has all. */
+  eventAgeS: z.number(),
+  /** For how long it has taken nothing, as a whole; 0 when it does. */
+  failingS: z.number(),
+  /** Subjects of which it refuses an event. */
+  parked: z.number(),
+});
+export type SinkFigures = z.infer<typeof SinkFigures>;
+
 export interface DeploymentFigures {
   /** Connector versions. */
   readonly connectors: readonly ConnectorCount[];
   /** Active ones only. */
   readonly subscriptions: readonly SubscriptionCount[];
   readonly backlog: DeliveryBacklog;
+  readonly sinks: readonly SinkFigures[];
 }

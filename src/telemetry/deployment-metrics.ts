@@ -9,7 +9,7 @@ import { AggregationTemporality, DataPointType } from '@opentelemetry/sdk-metric
 import type { DeploymentFigures } from '../schemas/deployment-figures';
 
 export function deploymentMetrics(scope: string, figures: DeploymentFigures): ScopeMetrics {
-  const { connectors, subscriptions, backlog } = figures;
+  const { connectors, subscriptions, backlog, sinks } = figures;
   const metrics = [
     upDown(
       {
@@ -43,8 +43,40 @@ export function deploymentMetrics(scope: string, figures: DeploymentFigures): Sc
       },
       [[{}, backlog.queueAgeS]],
     ),
+    ...sinkMetrics(sinks),
   ];
   return { scope: { name: scope }, metrics: metrics.filter((one) => one.dataPoints.length > 0) };
+}
+
+function sinkMetrics(sinks: DeploymentFigures['sinks']): MetricData[] {
+  const of = (figure: 'eventAgeS' | 'failingS' | 'parked'): Values =>
+    sinks.map((one) => [{ tenant: one.tenant, sink: one.sink, state: one.state }, one[figure]]);
+  return [
+    gauge(
+      {
+        name: 'waybill.sink_event_age',
+        description: 'Age of the oldest event that the sink has not taken.',
+        unit: 's',
+      },
+      of('eventAgeS'),
+    ),
+    gauge(
+      {
+        name: 'waybill.sink_failing',
+        description: 'For how long the sink has taken nothing; 0 when it takes its events.',
+        unit: 's',
+      },
+      of('failingS'),
+    ),
+    upDown(
+      {
+        name: 'waybill.sink_parked_subjects',
+        description: 'Subjects of which the sink refuses an event.',
+        unit: '{subject}',
+      },
+      of('parked'),
+    ),
+  ];
 }
 
 interface Described {

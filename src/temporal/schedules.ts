@@ -36,7 +36,7 @@ const JOBS: Readonly<Record<UpkeepJob, Job>> = {
     name: 'retain-deliveries',
     every: '10 minutes',
     offset: '50 seconds',
-    note: 'Removes payloads and rows of deliveries whose time is over.',
+    note: 'Removes payloads and rows of deliveries, and bulk replays, whose time is over.',
   },
   checkpointReceipts: {
     name: 'checkpoint-receipts',

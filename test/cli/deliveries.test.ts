@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
+import { documentProblems, ReceiptDocument } from '../../src/cli/receipt/document';
 import { DeliveryHistory, DeliveryPage, ReplayAccepted } from '../../src/schemas/api-deliveries';
 import type { CatalogFixture } from '../support/catalog-fixture';
 import { FaultRig, INGRESS_SECRET, OTHER_SECRET } from '../support/fault-rig';
@@ -98,7 +99,13 @@ test('replay dispatches it again; a second one says why not', async () => {
   expect(ReplayAccepted.parse(JSON.parse(stdout))).toMatchObject({ deliveryId: id, series: 2 });
   await settled(id, 'Acknowledged');
   faults.rig.receiver.otherwise = { status: 503 };
-  expect((await show(id)).replays).toMatchObject([{ reason: 'repaired', series: 2 }]);
+  const history = await show(id);
+  expect(history.replays).toMatchObject([{ reason: 'repaired', series: 2 }]);
+  expect(documentProblems(ReceiptDocument.parse(history))).toEqual([]);
+  const attemptHistory = history.attemptHistory.map((one) => ({ ...one, status: 201 }));
+  expect(documentProblems(ReceiptDocument.parse({ ...history, attemptHistory }))).toMatchObject([
+    { detail: 'status of the attempt of the document is not what the receipt says' },
+  ]);
   const { message, code } = failureOf(await waybill(args, env));
   expect(code).toBe('delivery_not_failed');
   expect(message).toContain('Acknowledged');

@@ -4,9 +4,13 @@
  */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { documentProblems, ReceiptDocument } from '../../src/cli/receipt/document';
+import type { DeliveryHistory } from '../../src/schemas/api-deliveries';
 import type { ReceiptChain } from '../../src/schemas/api-receipts';
 import { verifyReceiptChain } from '../../src/signing/receipts/verify-chain';
-import { publicKeySet } from '../../src/signing/keys';
+import { stepBulkReplay } from '../../src/services/bulk-replays';
+import { decideReplay } from '../../src/services/replays';
+import { generateKeyText, importSigningKey, publicKeySet } from '../../src/signing/keys';
 import {
   ACTIONS_READ,
   ACTIONS_RUN,
@@ -17,6 +21,7 @@ import {
 } from '../http/harness';
 import { Rig } from '../registry/fixture';
 import { postgresFixture } from '../registry/postgres-fixture';
+import { moveJob, plannedJob } from '../support/bulk-replays';
 import { insertCatalog } from '../support/catalog-fixture';
 import { receive } from '../support/stored-deliveries';
 import {
@@ -32,6 +37,7 @@ let h: Harness;
 let env: Environment;
 let keys: string;
 let failed: string;
+const NOBODYS = '01a22913-0450-72c9-86c9-91ea17dd1152';
 const offline: Environment = { WAYBILL_HOME: newHome() };
 
 beforeAll(async () => {
@@ -44,7 +50,7 @@ beforeAll(async () => {
   const { deliveryId } = await receive(h.db, await insertCatalog(h.db));
   await h.fail('acme', deliveryId);
   failed = deliveryId;
-  env = await environmentOf(h, RECEIPTS_READ, ACTIONS_READ);
+  env = await environmentOf(h, RECEIPTS_READ, ACTIONS_READ, 'factory.replays.read');
   keys = path.join(newHome(), 'keys.json');
   writeFileSync(keys, JSON.stringify(publicKeySet([h.key])));
 });
@@ -56,6 +62,8 @@ afterAll(async () => {
 const exported = () => waybill(['receipt', 'export'], env);
 const verify = (input: string, ...more: string[]) =>
   waybill(['receipt', 'verify', '--jwks', keys, ...more], offline, input);
+const verifyWith = (sets: readonly string[], input: string) =>
+  waybill(['receipt', 'verify', ...sets.flatMap((set) => ['--jwks', set])], offline, input);
 
 test('what is exported verifies offline, and says how much it is', async () => {
   const { code, stdout } = await exported();
@@ -101,6 +109,80 @@ test("an action's page is held against its receipts", async () => {
   expect((await waybill(['actions', 'show', 'order-1'], env)).stdout).toMatch(
     /^RECEIPTS\n.*SEQ.*KIND/m,
   );
+});
+
+test("every signed fact of a delivery's page is held against its receipts", async () => {
+  const ref = await receive(h.db, await insertCatalog(h.db, { subscription: 'shown' }));
+  await h.fail('acme', ref.deliveryId);
+  const services = { data: h.db.as('waybill_data'), signingKey: h.key };
+  await decideReplay(services, ref, { replayedBy: 'ada', reason: 'repaired' });
+  const { body } = await h.call<DeliveryHistory>(`/factory/deliveries/${ref.deliveryId}`);
+  const wrong = (change: object) =>
+    documentProblems(ReceiptDocument.parse({ ...body, ...change })).map(({ detail }) => detail);
+  expect(wrong({})).toEqual([]);
+  const changes = {
+    ...{ deliveryId: NOBODYS, direction: 'outbound', connectorId: 'gitlab', externalId: 'other' },
+    ...{ subscriptionId: null, payloadSha256: '0'.repeat(64), payloadBytes: 1, eventType: 'pull' },
+    state: 'Acknowledged',
+  };
+  for (const [field, value] of Object.entries(changes)) {
+    const told = wrong({ [field]: value });
+    expect(new Set(told)).toEqual(
+      new Set([`${field} of the document is not what the receipt says`]),
+    );
+  }
+  const [replayed] = body.replays;
+  expect(replayed).toMatchObject({ replayedBy: 'ada' });
+  expect(wrong({ replays: [{ ...replayed, replayedBy: 'eve' }] })).toEqual([
+    'replayedBy of the document is not what the receipt says',
+  ]);
+  expect(wrong({ replays: [{ ...replayed, reason: 'none' }] })).toEqual([
+    'reason of the replay of the document is not what the receipt says',
+  ]);
+});
+
+test('what came of a bulk replay verifies offline, and an altered page is named', async () => {
+  const job = await plannedJob(h.db, { tenant: 'acme' });
+  const shown = async () => (await waybill(['replay', 'show', job.jobId, '--json'], env)).stdout;
+  expect((await verify(await shown())).stdout).toContain('(not_over)\n');
+  await moveJob(h.db, job, 'cancel');
+  await stepBulkReplay(
+    {
+      data: h.db.as('waybill_data'),
+      signingKey: h.key,
+      random: () => 0,
+      nudge: () => Promise.resolve(),
+    },
+    job,
+    new AbortController().signal,
+  );
+  const page = await shown();
+  const ok = `ok: replay/${job.jobId} of tenant acme is cancelled, 1 planned, 0 acknowledged\n`;
+  expect(await verify(page)).toMatchObject({ code: 0, stdout: ok });
+  const { receipt } = JSON.parse(page) as { readonly receipt: string };
+  expect(await verify(receipt)).toMatchObject({ code: 0, stdout: ok });
+  expect(JSON.parse((await verify(receipt, '--json')).stdout)).toMatchObject({
+    ...{ ok: true, problems: [], statement: { counts: { planned: 1, left: 1 } } },
+  });
+  const altered = await verify(page.replace('"acknowledged": 0', '"acknowledged": 1'));
+  expect(altered.code).toBe(1);
+  expect(altered.stdout).toBe(
+    'bulk replay: acknowledged of the page is not what the statement says (document_mismatch)\n',
+  );
+  expect(failureOf(altered).code).toBe('receipt_invalid');
+});
+
+test('what was signed before and after a change of the key verifies with both key sets', async () => {
+  const lines = (await exported()).stdout;
+  const newer = path.join(newHome(), 'newer.json');
+  const key = await importSigningKey(await generateKeyText());
+  writeFileSync(newer, JSON.stringify(publicKeySet([key])));
+  const alone = await waybill(['receipt', 'verify', '--jwks', newer], offline, lines);
+  expect(alone.stdout).toContain('(unknown_key)');
+  for (const first of [newer, keys]) {
+    const both = await verifyWith([first, newer, keys], lines);
+    expect(both).toMatchObject({ code: 0 });
+  }
 });
 
 test('what is no export is told in one line', async () => {

@@ -68,6 +68,8 @@ test('a run that is watched tells how far it is, and ends with the receipt', asy
     ...{ subject: `replay/${jobId}`, state: 'finished' },
     counts: { planned: 12, acknowledged: 12 },
   });
+  const verified = await waybill(['receipt', 'verify'], env, shown.stdout);
+  expect(verified.stdout).toContain(`ok: replay/${jobId} of tenant ${fixture.tenant} is finished`);
   const items = await replay('items', jobId, '--outcome', 'acknowledged', '--json');
   expect(ReplayItemPage.parse(JSON.parse(items.stdout)).items).toHaveLength(12);
 });

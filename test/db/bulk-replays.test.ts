@@ -216,12 +216,44 @@ describe('the pace', () => {
     await db.rows(
       `insert into waybill.target_states (tenant_id, target_id, breaker, open_until)
         values ($1, 'pushes-target', 'open', now() + interval '1 hour')
-        on conflict (tenant_id, target_id) do update set breaker = 'open', open_until = now()`,
+        on conflict (tenant_id, target_id) do update set breaker = 'open',
+          open_until = excluded.open_until`,
       [acme.tenant],
     );
     expect(await due(ref)).toMatchObject({ items: [], held: ['target/pushes-target'] });
     await db.rows('delete from waybill.target_states where tenant_id = $1', [acme.tenant]);
     expect((await due(ref)).items).toHaveLength(1);
+  });
+
+  test('a breaker whose time is over is given one as its probe, where nothing else waits to be it', async () => {
+    const acme = await somebody();
+    for (let nth = 0; nth < 3; nth += 1) await failedDelivery(db, acme);
+    const ref = await runningJob(db, acme);
+    await db.rows(
+      `insert into waybill.target_states (tenant_id, target_id, breaker, open_until)
+        values ($1, 'pushes-target', 'open', now() - interval '1 second')
+        on conflict (tenant_id, target_id) do update set breaker = 'open',
+          open_until = excluded.open_until`,
+      [acme.tenant],
+    );
+    const waiting = await receive(db, acme);
+    const gate = (name: string | null) =>
+      db.rows(
+        `update waybill.deliveries set gate = $2::text, gated_at = case when $2::text is not null then now() end
+          where delivery_id = $1`,
+        [waiting.deliveryId, name],
+      );
+    await gate('target/pushes-target');
+    expect(await due(ref)).toMatchObject({ items: [], held: ['target/pushes-target'] });
+    await gate(null);
+    expect(await due(ref)).toMatchObject({ items: [{ position: 1 }], held: [] });
+    expect(await due(ref)).toMatchObject({ items: [] });
+    await db.rows(
+      `update waybill.target_states set breaker = 'half_open', probe_until = now() + interval '1 minute'
+        where tenant_id = $1`,
+      [acme.tenant],
+    );
+    expect(await due(ref)).toMatchObject({ items: [], held: ['target/pushes-target'] });
   });
 
   test('a target that has enough to do is given no more until something has ended', async () => {

@@ -5,7 +5,12 @@
 import { Client } from 'pg';
 import { readAction } from '../../src/db/action-steps';
 import { actionLedger } from '../../src/db/actions';
-import { retainDeliveries, type RetentionBatch } from '../../src/db/delivery-retention';
+import { openAttempt } from '../../src/db/deliveries';
+import {
+  retainDeliveries,
+  retainPayloads,
+  type RetentionBatch,
+} from '../../src/db/delivery-retention';
 import { retainActions } from '../../src/db/route-upkeep';
 import type { DeliveryRef } from '../../src/domain/delivery-activities';
 import { tenantId } from '../../src/domain/ids';
@@ -113,6 +118,30 @@ test('bytes that come again while they wait to be removed stay', async () => {
   expect(await count('artifacts where release_at is not null')).toBe(0);
   await removePayloads();
   expect(await count('artifacts')).toBe(1);
+});
+
+test('payloads of deliveries that ended at the same instant all go, whatever the batch', async () => {
+  for (let nth = 0; nth < 5; nth += 1) await acknowledged(db, acme, bytes(`same ${nth}`));
+  await db.rows(`update waybill.deliveries set settled_at = date_trunc('day', now())`);
+  await elapse(20);
+  const batch: RetentionBatch = { tenant: 'acme', state: 'Acknowledged', limit: 2 };
+  const rounds: number[] = [];
+  for (let nth = 0; nth < 4; nth += 1) rounds.push(await retainPayloads(operations(), batch));
+  expect(rounds).toEqual([2, 2, 1, 0]);
+  expect(await count('artifacts where release_at is null')).toBe(0);
+});
+
+test('a replay of what has lost its payload fails again, and says so', async () => {
+  const ref = await failed(db, acme);
+  await db.rows(`update waybill.settings set retention = retention || '{"failedPayloadDays": 1}'`);
+  await elapse(2);
+  await removePayloads();
+  expect(await count('artifacts')).toBe(0);
+  await replay(db, ref);
+  expect(await openAttempt(db.as('waybill_data'), ref, 'worker')).toMatchObject({
+    answer: 'must_fail',
+    info: { state: 'Replayed', reason: 'payload_unreadable' },
+  });
 });
 
 test('a delivery that is replayed keeps its payload, although that was let go', async () => {

@@ -1,8 +1,10 @@
 /** Which events go after their time, and who is told what they have missed. A real Postgres. */
+import { Client } from 'pg';
 import { forgetEvents, readEvents, sequenceEvents } from '../../src/db/events';
 import { tenantId } from '../../src/domain/ids';
 import { ageEvents, placesOf, tell } from '../support/outbox';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
+import { until } from '../support/until';
 
 const ACME = tenantId('acme');
 
@@ -60,6 +62,30 @@ describe('what has had its time', () => {
     expect(await page(place(4))).toEqual({ answer: 'forgotten' });
     expect(await seen(place(5))).toEqual([6, 7, 8, 9, 10]);
     expect(await page(null)).toMatchObject({ answer: 'page', through: place(10) });
+  });
+
+  test('a reader whose page is read while events go is told, or has them all', async () => {
+    await ageEvents(db, 15, 6);
+    const holder = new Client({ connectionString: db.url });
+    await holder.connect();
+    try {
+      await holder.query('begin');
+      await holder.query('lock table waybill.outbox_events in access exclusive mode');
+      const reading = page(place(4));
+      await until('the reader waits', async () => {
+        const [waiting] = await db.rows(
+          `select from pg_locks where not granted and relation = 'waybill.outbox_events'::regclass`,
+        );
+        return waiting ?? null;
+      });
+      await holder.query('select waybill.forget_events(100)');
+      await holder.query('commit');
+      const answer = await reading;
+      const places = answer.answer === 'page' ? answer.events.map(({ feedNo }) => feedNo) : null;
+      expect([null, [5, 6, 7, 8, 9, 10].map(place)]).toContainEqual(places);
+    } finally {
+      await holder.end();
+    }
   });
 
   test('a sink that takes nothing keeps it no longer than the hold, and counts what it missed', async () => {

@@ -4,15 +4,18 @@
  */
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
+import { concludeBulkReplay } from '../../src/db/bulk-replays';
 import { tenantId } from '../../src/domain/ids';
 import type { UpkeepJob } from '../../src/domain/upkeep';
 import type { PointName } from '../../src/points';
+import { retainReplays } from '../../src/services/bulk-replay-retention';
 import { checkpointReceipts, removeReceipts } from '../../src/services/checkpoints';
 import { retainDelivered } from '../../src/services/delivery-retention';
 import { exportReceipts } from '../../src/services/receipt-export';
 import { generateKeyText, importSigningKey, publicKeySet } from '../../src/signing/keys';
 import { verifyExport } from '../../src/signing/receipts/verify-export';
 import { ensureSchedules, scheduleId } from '../../src/temporal/schedules';
+import { failedInOneGo, moveJob, ownTenant, plannedJob, storedJob } from '../support/bulk-replays';
 import { insertCatalog, type CatalogFixture } from '../support/catalog-fixture';
 import { WaybillProcesses } from '../support/processes';
 import { acknowledged, failed } from '../support/signed-chains';
@@ -143,3 +146,16 @@ test.each(['removal.read', 'removal.done'] as const)(
     expect(await verdict()).toEqual({ problems: [], chains: 0 });
   },
 );
+
+test('killed at retention.replays: what a bulk replay had planned goes, its statement stays', async () => {
+  const fixture = await ownTenant(db);
+  await failedInOneGo(db, fixture, 3);
+  const job = await plannedJob(db, fixture);
+  await moveJob(db, job, 'cancel');
+  await concludeBulkReplay(db.as('waybill_data'), job, {}, 'jws');
+  await db.rows(`update waybill.replay_jobs set finished_at = now() - interval '91 days'`);
+  await killedAt('retainDeliveries', 'retention.replays');
+  await retainReplays(db.as('waybill_operations'), never);
+  expect(await count('replay_items')).toBe(0);
+  expect(await storedJob(db, job)).toMatchObject({ planned: 3, left: 3, receipt: 'jws' });
+});

@@ -5,7 +5,7 @@
  */
 import fc from 'fast-check';
 import { tenantId, type TenantId } from '../../src/domain/ids';
-import { checkpointReceipts } from '../../src/services/checkpoints';
+import { checkpointReceipts, removeReceipts } from '../../src/services/checkpoints';
 import { exportReceipts } from '../../src/services/receipt-export';
 import { publicKeySet } from '../../src/signing/keys';
 import { verifyExport } from '../../src/signing/receipts/verify-export';
@@ -146,6 +146,41 @@ test('checkpoints that are left out, and an export that was cut, are told', asyn
   expect((await told(without(1))).map(({ code }) => code)).toEqual(['checkpoints_cut']);
   const cut = await told(lines.slice(0, -1));
   expect(cut.map(({ code }) => code)).toEqual(['no_statement']);
+});
+
+test('a checkpoint that stands there again after a removal is told', async () => {
+  const own = await createTestDatabase();
+  try {
+    const tenant = tenantId('acme');
+    const fixture = await insertCatalog(own);
+    const services = { operations: own.as('waybill_operations'), signingKey: await testKey() };
+    for (let nth = 0; nth < 2; nth += 1) {
+      await acknowledged(own, fixture);
+      await checkpointReceipts(services, never);
+    }
+    await own.rows('delete from waybill.delivery_attempts');
+    await own.rows('delete from waybill.deliveries');
+    await own.rows(`update waybill.receipt_checkpoints set created_at = now() - interval '500 days'
+      where checkpoint_no = 1`);
+    expect(await removeReceipts(services, never)).toMatchObject({ receipts: 1 });
+    const left: string[] = [];
+    const exporting = { data: own.as('waybill_data'), nowMs: () => 1_800_000_000_000 };
+    for await (const line of exportReceipts({ ...services, ...exporting }, tenant)) {
+      left.push(line.trimEnd());
+    }
+    expect((await verdict(left)).problems).toEqual([]);
+    const [second = '', removal = ''] = left;
+    const twice = [
+      { line: 2, start: [second, second, removal] },
+      { line: 3, start: [second, removal, second, removal] },
+    ];
+    for (const { line, start } of twice) {
+      const { problems } = await verdict([...start, ...left.slice(2)]);
+      expect(problems).toMatchObject([{ line, code: 'checkpoint_gap', checkpoint: 2 }]);
+    }
+  } finally {
+    await own.drop();
+  }
 });
 
 test('receipts of another tenant, rightly signed, do not pass', async () => {

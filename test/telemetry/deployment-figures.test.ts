@@ -8,6 +8,8 @@ import { openAttempt } from '../../src/db/deliveries';
 import type { Telemetry } from '../../src/telemetry/telemetry';
 import { createTelemetry } from '../../src/telemetry/telemetry';
 import { reportRound } from '../../src/workers/loops/report-figures';
+import { sequenceEvents } from '../../src/db/events';
+import { placesOf, tell } from '../support/outbox';
 import { DeliveryRig } from '../support/delivery-rig';
 
 let rig: DeliveryRig;
@@ -117,4 +119,61 @@ test('an attempt counts as open until it is closed, also without its worker', as
   await openAttempt(rig.services.data, await rig.accept(fixture), 'a worker that died');
   await reportRound(operations, telemetry, 'one');
   expect(await telemetry.text()).toContain('waybill_open_attempts 1\n');
+});
+
+test('of each sink the age of what it has not taken, since when it fails, and what it refuses', async () => {
+  const { db } = rig;
+  await rig.db.rows('delete from waybill.outbox_events');
+  await tell(db, { tenant: 'acme', aggregate: 'delivery/1' });
+  await tell(db, { tenant: 'acme', aggregate: 'delivery/2' });
+  await sequenceEvents(operations, 100);
+  const [first = 0, last = 0] = await placesOf(db);
+  await db.rows(
+    `update waybill.outbox_events set occurred_at = now() - interval '5 minutes'
+    where feed_no = $1`,
+    [first],
+  );
+  const sinks = [
+    { id: 'ahead', passed: last, state: 'active', failing: null },
+    { id: 'down', passed: 0, state: 'active', failing: 200 },
+    { id: 'gone', passed: 0, state: 'paused', failing: null },
+    { id: 'picky', passed: last, state: 'active', failing: null },
+  ];
+  for (const { id, passed, state, failing } of sinks) {
+    await db.rows(
+      `insert into waybill.event_sinks (tenant_id, sink_id, url, timeout_ms, topics, secret_refs,
+          state, passed, failing_since)
+        values ('acme', $1, 'https://sink.test/', 1000, '{*}', '{env:X}', $2, $3,
+          now() - make_interval(secs => $4))`,
+      [id, state, passed, failing],
+    );
+  }
+  await db.rows(
+    `insert into waybill.event_sink_parked (tenant_id, sink_id, event_tenant_id, aggregate,
+        from_feed_no, next_attempt_at, reason, parked_at)
+      values ('acme', 'picky', 'acme', 'delivery/1', $1, now(), 'event_refused',
+        now() - interval '2 minutes')`,
+    [first],
+  );
+  const figures = await read('one');
+  const rounded = figures?.sinks.map(({ sink, state, eventAgeS, failingS, parked }) => {
+    return [sink, state, Math.round(eventAgeS / 60), Math.round(failingS / 20), parked];
+  });
+  expect(rounded).toEqual([
+    ['ahead', 'active', 0, 0, 0],
+    ['down', 'active', 5, 10, 0],
+    ['gone', 'paused', 5, 0, 0],
+    ['picky', 'active', 2, 0, 1],
+  ]);
+  await reportRound(operations, telemetry, 'one');
+  const text = await telemetry.text();
+  expect(text).toMatch(/^waybill_sink_event_age\{tenant="acme",sink="down",state="active"\} 30\d/m);
+  expect(text).toMatch(/^waybill_sink_failing\{tenant="acme",sink="ahead",state="active"\} 0$/m);
+  expect(text).toMatch(
+    /^waybill_sink_parked_subjects\{tenant="acme",sink="picky",state="active"\} 1$/m,
+  );
+  const bounded = await read('one', 1);
+  expect(bounded?.sinks.map(({ tenant, sink, state }) => `${tenant}/${sink} ${state}`)).toEqual([
+    ...['acme/down active', 'other/other active', 'other/other paused'],
+  ]);
 });

@@ -6,6 +6,7 @@ const FIGURES = {
   connectors: [{ provider: 'github', state: 'active', count: 2 }],
   subscriptions: [{ tenant: 'acme', connector: 'github', count: 3 }],
   backlog: { queueAgeS: 1.5, openAttempts: 4 },
+  sinks: [],
 };
 const SOON = 60_000;
 

@@ -5,9 +5,11 @@
 import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import type { DeliveryRef } from '../../src/domain/delivery-activities';
+import { deliveryWorkflowId } from '../../src/domain/workflow-ids';
 import { decideReplay } from '../../src/services/replays';
 import { DeliveryRig } from '../support/delivery-rig';
 import type { CatalogFixture } from '../support/catalog-fixture';
+import { storedDelivery } from '../support/stored-deliveries';
 
 const SECRET = 'TEST_REPLAY_TARGET_SECRET';
 
@@ -88,4 +90,32 @@ test('B025: a replay sends the same bytes and headers, signed anew with the secr
   expect(verify(before, first)).toEqual({ n: 1 });
   expect(verify(today, second)).toEqual({ n: 1 });
   expect(() => verify(before, second)).toThrow('No matching signature');
+});
+
+test('clicks at once by API, command line and Temporal UI are one replay', async () => {
+  const fixture = await rig.catalog({ subscription: 'clicked' });
+  rig.receiver.otherwise = { status: 404 };
+  const ref = await rig.deliver(fixture);
+  await rig.waits(ref);
+  rig.receiver.otherwise = { status: 200 };
+  const handle = rig.client.workflow.getHandle(deliveryWorkflowId(ref.tenantId, ref.deliveryId));
+  const signal = () => handle.signal('replay', { by: 'eve', reason: 'by the UI' });
+  await Promise.all([
+    ...[signal(), signal()],
+    ...[replay(ref, fixture), replay(ref, fixture), replay(ref, fixture)],
+  ]);
+  await rig.reaches(ref, 'Acknowledged');
+  await handle.result();
+  expect(await storedDelivery(rig.db, ref)).toMatchObject({ series: 2, attempts: 2 });
+  expect(rig.receiver.of(ref.deliveryId)).toHaveLength(2);
+  const [row] = await rig.db.rows(
+    `select (select count(*)::int from waybill.receipts
+          where subject = 'delivery/' || $1 and kind = 'replayed') as receipts,
+        (select count(*)::int from waybill.audit_log
+          where subject = 'delivery/' || $1 and action = 'replay') as audited,
+        (select count(*)::int from waybill.outbox_events
+          where aggregate = 'delivery/' || $1 and topic like '%replayed') as events`,
+    [ref.deliveryId],
+  );
+  expect(row).toEqual({ receipts: 1, audited: 1, events: 1 });
 });

@@ -131,6 +131,34 @@ test('an empty plan ends with a receipt of nothing', async () => {
   expect(await statement(receipt)).toMatchObject({ counts: { planned: 0, replayed: 0 } });
 });
 
+test('a target whose breaker an incident has left open, and that was repaired, is replayed to', async () => {
+  const fixture = await incident(3);
+  await bulk.rig.db.rows(
+    `insert into waybill.target_states (tenant_id, target_id, breaker, open_until, opens)
+      values ($1, 'pushes-target', 'open', now(), 3)`,
+    [fixture.tenant],
+  );
+  const ref = await bulk.plan(fixture);
+  await bulk.reaches(ref, 'planned');
+  await bulk.move(ref, 'run');
+  expect(await bulk.reaches(ref, 'finished', 20_000)).toMatchObject({ acknowledged: 3 });
+});
+
+test('a subscription that is deactivated meanwhile fails what was replayed, and the receipt adds up', async () => {
+  const fixture = await incident(3);
+  const ref = await bulk.plan(fixture);
+  await bulk.reaches(ref, 'planned');
+  await bulk.rig.db.rows(
+    `update waybill.subscriptions set state = 'deactivated' where tenant_id = $1`,
+    [fixture.tenant],
+  );
+  await bulk.move(ref, 'run');
+  const { receipt } = await bulk.reaches(ref, 'finished', 20_000);
+  expect(await statement(receipt)).toMatchObject({
+    counts: { planned: 3, replayed: 3, acknowledged: 0, failedAgain: 3, open: 0, left: 0 },
+  });
+});
+
 test('a target that fails again gets no more: the breaker stops the job early', async () => {
   const fixture = await incident(120, { breakerFailures: 5 });
   bulk.rig.receiver.otherwise = { status: 503 };

@@ -20,6 +20,23 @@ export const ReceiptDocument = z.object({
   payloadSha256: z.string().optional(),
   payloadBytes: z.number().optional(),
   eventType: z.string().optional(),
+  direction: z.string().optional(),
+  connectorId: z.string().optional(),
+  subscriptionId: z.string().nullable().optional(),
+  externalId: z.string().nullable().optional(),
+  attemptHistory: z
+    .array(
+      z.object({
+        attempt: z.number(),
+        targetId: z.string(),
+        status: z.number().nullable(),
+        answerSha256: z.string().nullable(),
+      }),
+    )
+    .optional(),
+  replays: z
+    .array(z.object({ series: z.number(), replayedBy: z.string(), reason: z.string() }))
+    .optional(),
   receipts: z.array(
     z.object({
       jws: z.string(),
@@ -34,16 +51,32 @@ export type ReceiptDocument = z.infer<typeof ReceiptDocument>;
 
 const common = { seq: z.number(), prev: z.string().nullable() };
 
+const DeliveryData = z.object({
+  deliveryId: z.string(),
+  payloadSha256: z.string(),
+  payloadBytes: z.number(),
+  eventType: z.string().nullable(),
+  direction: z.string(),
+  connectorId: z.string(),
+  subscriptionId: z.string().nullable(),
+  externalId: z.string(),
+  // Of `acknowledged`.
+  attempt: z.number().optional(),
+  targetId: z.string().nullable().optional(),
+  status: z.number().nullable().optional(),
+  answerSha256: z.string().nullable().optional(),
+  // Of `replayed`.
+  series: z.number().optional(),
+  replayedBy: z.string().optional(),
+  reason: z.string().optional(),
+});
+type DeliveryData = z.infer<typeof DeliveryData>;
+
 const Signed = z.union([
   z.object({
     ...common,
     kind: z.enum(['acknowledged', 'failed', 'replayed']),
-    data: z.object({
-      deliveryId: z.string(),
-      payloadSha256: z.string(),
-      payloadBytes: z.number(),
-      eventType: z.string().nullable(),
-    }),
+    data: DeliveryData,
   }),
   z.object({
     ...common,
@@ -105,14 +138,7 @@ type Pair = readonly [field: string, said: unknown, proven: unknown];
 
 function subjectPairs(document: ReceiptDocument, signed: Signed, newest: boolean): Pair[] {
   const { data } = signed;
-  if ('deliveryId' in data) {
-    return [
-      ['deliveryId', document.deliveryId, data.deliveryId],
-      ['payloadSha256', document.payloadSha256, data.payloadSha256],
-      ['payloadBytes', document.payloadBytes, data.payloadBytes],
-      ['eventType', document.eventType, data.eventType],
-    ];
-  }
+  if ('deliveryId' in data) return deliveryPairs(document, data);
   const closes = newest && STATES[signed.kind] !== undefined;
   return [
     ['actionId', document.actionId, data.actionId],
@@ -124,6 +150,28 @@ function subjectPairs(document: ReceiptDocument, signed: Signed, newest: boolean
           ['resultSha256', document.result?.resultSha256, data.resultSha256],
         ] as const)
       : []),
+  ];
+}
+
+function deliveryPairs(document: ReceiptDocument, data: DeliveryData): Pair[] {
+  const { externalId, payloadSha256 } = document;
+  const attempt = document.attemptHistory?.find((one) => one.attempt === data.attempt);
+  const replay = document.replays?.find((one) => one.series === data.series);
+  return [
+    ['deliveryId', document.deliveryId, data.deliveryId],
+    ['direction', document.direction, data.direction],
+    ['connectorId', document.connectorId, data.connectorId],
+    ['subscriptionId', document.subscriptionId, data.subscriptionId],
+    // One without an id of its own is told apart by its bytes.
+    ['externalId', externalId === null ? payloadSha256 : externalId, data.externalId],
+    ['payloadSha256', payloadSha256, data.payloadSha256],
+    ['payloadBytes', document.payloadBytes, data.payloadBytes],
+    ['eventType', document.eventType, data.eventType],
+    ['targetId of the attempt', attempt?.targetId, data.targetId],
+    ['status of the attempt', attempt?.status, data.status],
+    ['answerSha256 of the attempt', attempt?.answerSha256, data.answerSha256],
+    ['replayedBy', replay?.replayedBy, data.replayedBy],
+    ['reason of the replay', replay?.reason, data.reason],
   ];
 }
 

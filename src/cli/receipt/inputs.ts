@@ -1,18 +1,21 @@
-/** What `waybill receipt verify` reads: receipts in one of three forms, and public keys. */
+/** What `waybill receipt verify` reads: what is signed, in one of its forms, and public keys. */
 import { createReadStream } from 'node:fs';
 import { open, readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
-import type { JSONWebKeySet } from 'jose';
+import { decodeProtectedHeader, type JSONWebKeySet } from 'jose';
 import { WaybillError } from '../../domain/errors';
 import { KeySet } from '../../schemas/api-health';
 import { apiBase } from '../support/api-access';
 import { fetchKeySet } from '../support/api-client';
 import { surroundings } from '../support/environment';
+import { bulkReplayStatementType } from '../../signing/bulk-replay-statement';
 import { ReceiptDocument } from './document';
+import { ReplayDocument } from './replay-document';
 
 export type ReceiptInput =
   | { readonly kind: 'document'; readonly document: ReceiptDocument }
+  | { readonly kind: 'replay'; readonly document: ReplayDocument }
   /** An export, line by line: it may be larger than memory. */
   | { readonly kind: 'export'; readonly lines: AsyncIterable<string> };
 
@@ -30,14 +33,25 @@ export async function readReceipts(file: string): Promise<ReceiptInput> {
     if (EXPORT.test(start)) return { kind: 'export', lines: from(start, reading) };
     const content: string[] = [];
     for await (const line of from(start, reading)) content.push(line);
-    return { kind: 'document', document: readDocument(content.join('\n')) };
+    return readDocument(content.join('\n'));
   } catch (error) {
     throw error instanceof WaybillError ? error : unreadable('the receipts', error);
   }
 }
 
-/** @param from a file, an address, or undefined: the API's */
-export async function publicKeys(from: string | undefined): Promise<JSONWebKeySet> {
+/**
+ * What was signed before a change of the key needs the key set of that time, too.
+ * @param from files and addresses; none: the API's
+ */
+export async function publicKeys(from: readonly string[]): Promise<JSONWebKeySet> {
+  const sets: JSONWebKeySet[] = [];
+  for (const one of from.length === 0 ? [undefined] : from) sets.push(await keySet(one));
+  // One key may stand in several sets.
+  const keys = new Map(sets.flatMap((set) => set.keys).map((key) => [JSON.stringify(key), key]));
+  return { keys: [...keys.values()] };
+}
+
+async function keySet(from: string | undefined): Promise<JSONWebKeySet> {
   if (from === undefined || /^https?:\/\//.test(from)) {
     const url = from ?? `${apiBase({}, surroundings().running)}/.well-known/jwks.json`;
     return await fetchKeySet(url);
@@ -63,16 +77,33 @@ async function* from(start: string, rest: AsyncIterator<string>): AsyncGenerator
   for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
 }
 
-function readDocument(written: string): ReceiptDocument {
+function readDocument(written: string): ReceiptInput {
   const trimmed = written.trim();
   if (!trimmed.startsWith('{')) {
     const lines = trimmed.split(/\s+/).filter((line) => line !== '');
-    return { receipts: lines.map((jws) => ({ jws })) };
+    const [only = ''] = lines;
+    if (lines.length === 1 && isReplayStatement(only)) {
+      return { kind: 'replay', document: { receipt: only } };
+    }
+    return { kind: 'document', document: { receipts: lines.map((jws) => ({ jws })) } };
   }
-  const document = ReceiptDocument.safeParse(parseJson(trimmed, 'the receipts'));
-  if (document.success) return document.data;
-  const known = '`deliveries show --json`, `actions show --json` or `receipt export` print';
+  const json = parseJson(trimmed, 'the receipts');
+  const document = ReceiptDocument.safeParse(json);
+  if (document.success) return { kind: 'document', document: document.data };
+  const replay = ReplayDocument.safeParse(json);
+  if (replay.success) return { kind: 'replay', document: replay.data };
+  const known =
+    '`deliveries show --json`, `actions show --json`, `replay show --json` or `receipt export` print';
   throw unreadable('the receipts', `this is not what ${known}`);
+}
+
+/** As its header says, unchecked. */
+function isReplayStatement(jws: string): boolean {
+  try {
+    return decodeProtectedHeader(jws).typ === bulkReplayStatementType;
+  } catch {
+    return false;
+  }
 }
 
 async function content(file: string): Promise<string> {

@@ -7,9 +7,10 @@ import type { ReceiptProblem } from '../../signing/receipts/verify-chain';
 import { printJson, printLine } from '../support/output';
 import type { DocumentProblem, ReceiptDocument } from './document';
 import { publicKeys, readReceipts, unreadable } from './inputs';
+import type { ReplayDocument } from './replay-document';
 
 interface VerifyOptions {
-  readonly jwks?: string;
+  readonly jwks: readonly string[];
   readonly json?: true;
 }
 
@@ -21,13 +22,16 @@ export function addVerify(receipt: Command): void {
     )
     .argument(
       '[file]',
-      '`deliveries show --json`, `actions show --json`, `receipt export`, or one compact JWS a line; ' +
-        '- is standard input',
+      '`deliveries show --json`, `actions show --json`, `replay show --json`, `receipt export`, or one ' +
+        'compact JWS a line; - is standard input',
       '-',
     )
     .option(
       '--jwks <file or url>',
-      'the public keys (default: those of the API at WAYBILL_API_URL or of a running `waybill up`)',
+      'the public keys; again for those of before a change of the key (default: those of the API at ' +
+        'WAYBILL_API_URL or of a running `waybill up`)',
+      (one: string, before: readonly string[]) => [...before, one],
+      [],
     )
     .option('--json', 'answer as JSON')
     .addHelpText(
@@ -43,8 +47,36 @@ export function addVerify(receipt: Command): void {
 async function verify(file: string, options: VerifyOptions): Promise<void> {
   const input = await readReceipts(file);
   const keys = await publicKeys(options.jwks);
-  if (input.kind === 'export') await verifyLines(input.lines, keys, options);
-  else await verifyDocument(input.document, keys, options);
+  switch (input.kind) {
+    case 'export':
+      await verifyLines(input.lines, keys, options);
+      return;
+    case 'replay':
+      await verifyReplayPage(input.document, keys, options);
+      return;
+    case 'document':
+      await verifyDocument(input.document, keys, options);
+  }
+}
+
+async function verifyReplayPage(
+  document: ReplayDocument,
+  keys: JSONWebKeySet,
+  options: VerifyOptions,
+): Promise<void> {
+  const { verifyReplay } = await import('./replay-document.js');
+  const verdict = await verifyReplay(document, keys).catch((error: unknown) => {
+    throw unreadable('the public keys', error);
+  });
+  const { ok, problems, statement } = verdict;
+  if (options.json) printJson(verdict);
+  else for (const { detail, code } of problems) printLine(`bulk replay: ${detail} (${code})`);
+  if (!ok) fail(`${counted(problems.length, 'problem')}: the bulk replay`);
+  if (options.json || statement === null) return;
+  const { subject, tenant, state, counts } = statement;
+  const { planned, acknowledged } = counts;
+  const came = `${planned} planned, ${acknowledged} acknowledged`;
+  printLine(`ok: ${subject} of tenant ${tenant} is ${state}, ${came}`);
 }
 
 async function verifyDocument(

@@ -29,8 +29,13 @@ export class CheckpointCheck {
   readonly #leaves: { readonly no: number; readonly leaves: readonly ChainHead[] }[] = [];
   readonly #pruned: PrunedCheckpoint[] = [];
   /** Where one does not follow the one before: right only where those between were removed. */
-  readonly #gaps: { readonly line: number; readonly no: number; readonly prev: string | null }[] =
-    [];
+  readonly #gaps: {
+    readonly line: number;
+    readonly no: number;
+    readonly prev: string | null;
+    /** It goes on: none stands there twice, or before one that it follows. */
+    readonly isAhead: boolean;
+  }[] = [];
   #last: Place | null = null;
   #asOf = 0;
   tenant: string | null = null;
@@ -68,7 +73,8 @@ export class CheckpointCheck {
     const last = this.#last;
     const follows =
       last === null ? no === 1 && prev === null : no === last.no + 1 && prev === last.digest;
-    if (!follows) this.#gaps.push({ line: this.#problems.line, no, prev });
+    if (follows) return;
+    this.#gaps.push({ line: this.#problems.line, no, prev, isAhead: no > (last?.no ?? 0) });
   }
 
   #judgeLeaves(
@@ -98,10 +104,12 @@ export class CheckpointCheck {
   /** All is read: what was removed is known, and every chain. */
   end(chains: ReadonlyMap<string, readonly string[]>, statement: ExportPayload | null): void {
     const removed = new Map(this.#pruned.map((one) => [one.through, one.throughDigest]));
-    for (const { no, prev } of this.#gaps) {
-      if (prev !== null && removed.get(no - 1) === prev) continue;
-      const detail = `checkpoint ${no} does not follow the one before: some were left out`;
-      this.#problems.add('checkpoint_gap', detail, { checkpoint: no });
+    for (const { line, no, prev, isAhead } of this.#gaps) {
+      if (isAhead && prev !== null && removed.get(no - 1) === prev) continue;
+      const detail = isAhead
+        ? `checkpoint ${no} does not follow the one before: some were left out`
+        : `checkpoint ${no} stands behind one that is not before it`;
+      this.#problems.add('checkpoint_gap', detail, { line, checkpoint: no });
     }
     if (statement !== null) this.#compareStatement(statement);
     const through = Math.max(0, ...this.#pruned.map((one) => one.through));

@@ -40,7 +40,7 @@ export class ExportProblems {
   add(
     code: ExportProblemCode,
     detail: string,
-    about: Partial<Pick<ExportProblem, 'subject' | 'seq' | 'checkpoint'>> = {},
+    about: Partial<Pick<ExportProblem, 'line' | 'subject' | 'seq' | 'checkpoint'>> = {},
   ): void {
     if (this.all.length === MAX_PROBLEMS) {
       this.more = true;
