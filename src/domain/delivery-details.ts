@@ -71,6 +71,10 @@ export function inFlightDetails(answer: Answer<'in_flight'>): string {
   );
 }
 
+export function notDueDetails(dueAtIso: string): string {
+  return `**Waits for its next attempt**, which is due at ${dueAtIso}. Nothing needs doing.`;
+}
+
 export function followingDetails(answer: Answer<'following'>, tenantId: TenantId): string {
   const { actionId, state, why } = answer;
   const page = actionWorkflowId({ tenantId, actionId });
