@@ -1060,6 +1060,7 @@ table settings
   event_hold_days integer not null default 30
   target_addresses jsonb not null default '{"http": false, "allow": [], "ports": [443]}'::jsonb
   workflow_targets jsonb not null default '[]'::jsonb
+  tenant_in_flight integer not null default 75
   constraint settings_pkey PRIMARY KEY (only_row)
   constraint settings_action_retention_days_check CHECK (((action_retention_days >= 1) AND (action_retention_days <= 3650)))
   constraint settings_circuit_open_ms_check CHECK (((circuit_open_ms >= 100) AND (circuit_open_ms <= 3600000)))
@@ -1073,6 +1074,7 @@ table settings
   constraint settings_replica_hysteresis_check CHECK (((replica_hysteresis >= 1) AND (replica_hysteresis <= 20)))
   constraint settings_replica_lease_ms_check CHECK (((replica_lease_ms >= 1000) AND (replica_lease_ms <= 600000)))
   constraint settings_required_evidence_check CHECK ((required_evidence <@ ARRAY['signature'::text, 'sbom'::text, 'provenance'::text, 'conformance'::text, 'vulnerability'::text, 'licence'::text]))
+  constraint settings_tenant_in_flight_check CHECK (((tenant_in_flight >= 1) AND (tenant_in_flight <= 10000)))
   constraint settings_tombstone_retention_days_check CHECK (((tombstone_retention_days >= 1) AND (tombstone_retention_days <= 36500)))
   constraint settings_trusted_signers_check CHECK (((trusted_signers IS NULL) OR (jsonb_typeof(trusted_signers) = 'object'::text)))
   grant insert, select, update to waybill_control
@@ -1545,7 +1547,7 @@ function overdue_cause(t waybill.route_attempts) returns text, sql, volatile
 function parked_events(s waybill.event_sinks) returns jsonb, sql, volatile
   grant execute to waybill_operations
 
-function pause_subscription(d waybill.deliveries, p_reason text) returns void, plpgsql, volatile
+function pause_subscription(d waybill.deliveries, p_target text, p_reason text) returns void, plpgsql, volatile
   grant execute to waybill_data
 
 function payload_kept_until(p_tenant text, p_state text, p_settled_at timestamp with time zone) returns timestamp with time zone, sql, stable
@@ -1763,6 +1765,10 @@ function target_turns(p_tenant text, p_target text, p_limit integer) returns int
 
 function tell_subscription_changed(s waybill.subscriptions) returns void, sql, volatile
   grant execute to waybill_data
+
+function tenant_in_flight(p_tenant text) returns integer, sql, volatile
+  grant execute to waybill_data
+  grant execute to waybill_operations
 
 function try_reserve(a waybill.actions, r waybill.routes, p_level waybill.bound[], p_request jsonb, p_topology jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data

@@ -7,7 +7,10 @@ alter table waybill.settings
   add column target_addresses jsonb not null default '{"http": false, "ports": [443], "allow": []}',
   -- What targets of the kind workflow may start or signal: [{taskQueue, workflowType, tenants}]; tenants
   -- null: all of them.
-  add column workflow_targets jsonb not null default '[]';
+  add column workflow_targets jsonb not null default '[]',
+  -- How many attempts over HTTP one tenant may have under way at once, at all of its targets. Three
+  -- quarters of what one worker makes at once: whatever hangs, the others have the rest.
+  add column tenant_in_flight integer not null default 75 check (tenant_in_flight between 1 and 10000);
 
 alter table waybill.targets
   -- How many of the deliveries that waited go out in a second, once nothing holds them any more.
@@ -93,15 +96,27 @@ begin atomic
       and a.deadline_at > clock_timestamp();
 end;
 
+-- The same of all targets over HTTP of a tenant, its actions left aside: those wait in no worker.
+create function waybill.tenant_in_flight(p_tenant text) returns integer
+  language sql volatile
+begin atomic
+  select coalesce(sum(x.under_way), 0)::integer
+    from waybill.targets t cross join lateral (
+      select count(*) as under_way from waybill.delivery_attempts a
+        where a.tenant_id = t.tenant_id and a.target_id = t.target_id and a.closed_at is null
+          and a.deadline_at > clock_timestamp()) x
+    where t.tenant_id = p_tenant and t.kind = 'http';
+end;
+
 -- Whether a breaker that is not closed takes one attempt now.
 create function waybill.admits_probe(s waybill.target_states) returns boolean
   language sql volatile
   return s.open_until <= clock_timestamp()
     and (s.probe_until is null or s.probe_until <= clock_timestamp());
 
--- Why no attempt may be opened at the target now: target_paused | breaker_open | target_busy, or
--- draining: its gate is open again, and its turn comes; null: it may, and where the breaker is not
--- closed, this attempt is its probe. The caller holds the delivery's row lock and opens the attempt in
+-- Why no attempt may be opened at the target now: target_paused | breaker_open | target_busy |
+-- tenant_busy, or draining: its gate is open again, and its turn comes; null: it may, and where the
+-- breaker is not closed, this attempt is its probe. The caller holds the delivery's row lock and opens the attempt in
 -- the same transaction. What is no call over HTTP has no breaker and is never busy.
 create function waybill.target_gate(
   d waybill.deliveries, p_target text, p_kind text, p_deadline timestamptz
@@ -117,12 +132,15 @@ begin
     return 'draining';
   end if;
   if p_kind <> 'http' then return null; end if;
-  -- Those who open at once count one after the other; without it all of them would find room.
-  perform pg_advisory_xact_lock(
-    hashtextextended(format('waybill.target/%s/%s', d.tenant_id, p_target), 0));
+  -- Those who open at once count one after the other; without it all of them would find room. It is
+  -- the tenant's: its share is over all of its targets.
+  perform pg_advisory_xact_lock(hashtextextended(format('waybill.in_flight/%s', d.tenant_id), 0));
   if waybill.in_flight(d.tenant_id, p_target) >= (select t.max_in_flight from waybill.targets t
       where t.tenant_id = d.tenant_id and t.target_id = p_target) then
     return 'target_busy';
+  end if;
+  if waybill.tenant_in_flight(d.tenant_id) >= (select g.tenant_in_flight from waybill.settings g) then
+    return 'tenant_busy';
   end if;
   if s.breaker <> 'closed' then
     select * into s from waybill.target_states
@@ -304,7 +322,8 @@ begin
 end
 $$;
 
--- Room at a busy target. Once that is paused or its breaker open, what waits for room waits for that.
+-- Room at a busy target, within what its tenant has left. Once the target is paused or its breaker open,
+-- what waits for room waits for that.
 create function waybill.room_turns(p_tenant text, p_target text, p_limit integer)
 returns integer language plpgsql as $$
 declare
@@ -314,8 +333,11 @@ begin
       when s.breaker <> 'closed' then 'breaker_open' end into v_why
     from waybill.target_states s where s.tenant_id = p_tenant and s.target_id = p_target;
   if v_why is null then
-    return (select least(p_limit, greatest(0, t.max_in_flight - waybill.in_flight(p_tenant, p_target)))
-      from waybill.targets t where t.tenant_id = p_tenant and t.target_id = p_target);
+    return (select least(p_limit, greatest(0, least(
+          t.max_in_flight - waybill.in_flight(p_tenant, p_target),
+          g.tenant_in_flight - waybill.tenant_in_flight(p_tenant))))
+      from waybill.targets t cross join waybill.settings g
+      where t.tenant_id = p_tenant and t.target_id = p_target);
   end if;
   with moved as materialized (
     select d.delivery_id from waybill.deliveries d
@@ -394,6 +416,7 @@ grant select on waybill.target_states to waybill_operations, waybill_observer;
 grant execute on function
   waybill.workflow_allowed(text, jsonb),
   waybill.in_flight(text, text),
+  waybill.tenant_in_flight(text),
   waybill.admits_probe(waybill.target_states),
   waybill.target_gate(waybill.deliveries, text, text, timestamptz),
   waybill.note_target_health(waybill.delivery_attempts, text),
@@ -407,6 +430,7 @@ grant update (gate, gated_at, reason, detail, waiting_since, series_started_at) 
 grant select, insert, update on waybill.gate_turns to waybill_operations;
 grant execute on function
   waybill.in_flight(text, text),
+  waybill.tenant_in_flight(text),
   waybill.admits_probe(waybill.target_states),
   waybill.drain_turns(numeric, timestamptz, integer),
   waybill.release_gated(integer),

@@ -4,7 +4,12 @@
  * (docs/architecture, "Metrics").
  */
 import type { DeploymentFigures } from '../schemas/deployment-figures';
-import { ConnectorCount, DeliveryBacklog, SubscriptionCount } from '../schemas/deployment-figures';
+import {
+  ConnectorCount,
+  DeliveryBacklog,
+  HeldCount,
+  SubscriptionCount,
+} from '../schemas/deployment-figures';
 import type { Database, Statement } from './database';
 import { onlyRow } from './database';
 
@@ -44,6 +49,24 @@ export const figureStatements = {
           sum(count)::bigint as count
         from counted group by 1, 2 order by 1, 2`,
   },
+  held: {
+    name: 'figures_held',
+    text: `with held as (
+        select 'target' as what, s.tenant_id as tenant, w.why from waybill.target_states s
+          cross join lateral (values ('breaker_' || s.breaker, s.breaker <> 'closed'),
+            ('paused', s.paused_at is not null)) as w (why, holds)
+          where w.holds
+        union all
+        select 'subscription', s.tenant_id, coalesce(s.pause_reason, 'paused')
+          from waybill.subscriptions s where s.state = 'paused'),
+      counted as (
+        select what, tenant, why, count(*) as count,
+            row_number() over (partition by what order by count(*) desc, tenant, why) as place
+          from held group by what, tenant, why)
+      select what, case when place <= $1::integer then tenant else 'other' end as tenant, why,
+          sum(count)::bigint as count
+        from counted group by 1, 2, 3 order by 1, 2, 3`,
+  },
   backlog: {
     name: 'figures_backlog',
     text: `select
@@ -75,7 +98,9 @@ export async function readDeploymentFigures(
     if (leased.length === 0) return null;
     const connectors = await run(figureStatements.connectors, [maxLabelSets]);
     const subscriptions = await run(figureStatements.subscriptions, [maxLabelSets]);
+    const held = await run(figureStatements.held, [maxLabelSets]);
     return {
+      held: held.map((row) => HeldCount.parse(row)),
       connectors: connectors.map((row) => ConnectorCount.parse(row)),
       subscriptions: subscriptions.map((row) => SubscriptionCount.parse(row)),
       backlog: DeliveryBacklog.parse(onlyRow(await run(figureStatements.backlog, []))),

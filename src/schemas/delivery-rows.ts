@@ -78,6 +78,8 @@ export const OpenAttemptAnswer = z.discriminatedUnion('answer', [
       openedAt: z.string(),
       contentType: z.string().nullable(),
       keptHeaders: z.array(z.tuple([z.string(), z.string()])),
+      /** Nothing of it can have reached a target before. */
+      firstCall: z.boolean(),
     }).and(DispatchChain),
     payload: z.instanceof(Uint8Array),
   }),

@@ -22,10 +22,21 @@ export const DeliveryBacklog = z.object({
 });
 export type DeliveryBacklog = z.infer<typeof DeliveryBacklog>;
 
+export const HeldCount = z.object({
+  what: z.enum(['target', 'subscription']),
+  tenant: z.string(),
+  /** Of a target `breaker_open`, `breaker_half_open` or `paused`; of a subscription why it is paused. */
+  why: z.string(),
+  count: z.number(),
+});
+export type HeldCount = z.infer<typeof HeldCount>;
+
 export interface DeploymentFigures {
   /** Connector versions. */
   readonly connectors: readonly ConnectorCount[];
   /** Active ones only. */
   readonly subscriptions: readonly SubscriptionCount[];
   readonly backlog: DeliveryBacklog;
+  /** Targets and subscriptions whose deliveries wait; one that is paused and broken counts twice. */
+  readonly held: readonly HeldCount[];
 }

@@ -79,7 +79,6 @@ export class DeliveryRig {
     const receiver = await Receiver.start();
     const connection = await Connection.connect({ address });
     const targets = httpTargets({
-      connectionsPerOrigin: 8,
       policy: addressPolicy(db.as('waybill_data')),
     });
     const services: AttemptServices = {
