@@ -104,8 +104,11 @@ export class DeliveryRig {
     return insertCatalog(this.db, { targetUrl: `${this.receiver.url}/hook`, ...options });
   }
 
-  /** Runs the worker, and releases what waits at gates, until the rig stops. */
-  async work(): Promise<void> {
+  /**
+   * Runs the worker, and releases what waits at gates, until the rig stops.
+   * @param slots attempts that it makes at once
+   */
+  async work({ slots = 100 } = {}): Promise<void> {
     const stopping = new AbortController();
     const loop = runLoop({
       name: 'attend',
@@ -128,6 +131,7 @@ export class DeliveryRig {
       workflowBundle: { codePath: workflowBundle() },
       activities: deliveryActivities(this.services),
       maxCachedWorkflows: 100,
+      maxConcurrentActivityTaskExecutions: slots,
       shutdownGraceTime: 2_000,
     });
     const running = worker.run();
