@@ -354,7 +354,7 @@ table deliveries
   constraint deliveries_attended CHECK (((attend_at IS NOT NULL) = (state = ANY (ARRAY['Received'::text, 'Verified'::text, 'Dispatched'::text, 'Replayed'::text]))))
   constraint deliveries_direction_check CHECK ((direction = ANY (ARRAY['inbound'::text, 'outbound'::text])))
   constraint deliveries_duplicate CHECK (((duplicate_of IS NOT NULL) = (state = 'Deduplicated'::text)))
-  constraint deliveries_gated CHECK ((((gate IS NULL) = (gated_at IS NULL)) AND ((gate IS NULL) OR (attend_at IS NOT NULL))))
+  constraint deliveries_gated CHECK ((((gate IS NULL) OR (gated_at IS NOT NULL)) AND ((gate IS NULL) OR (attend_at IS NOT NULL))))
   constraint deliveries_keyed CHECK (((dedup_key IS NOT NULL) OR (state = 'Rejected'::text)))
   constraint deliveries_payload_bytes_check CHECK ((payload_bytes >= 0))
   constraint deliveries_payload_sha256_check CHECK ((length(payload_sha256) = 32))

@@ -121,7 +121,7 @@ begin
   end if;
   if v_why is not null then
     update waybill.deliveries set reason = 'held', detail = v_why,
-        gate = v_gate, gated_at = case when v_gate is not null then coalesce(gated_at, clock_timestamp()) end,
+        gate = v_gate, gated_at = coalesce(gated_at, clock_timestamp()),
         waiting_since = coalesce(waiting_since, clock_timestamp()),
         attend_at = clock_timestamp() + case when v_gate is null then interval '5 minutes'
           else interval '15 minutes' end
@@ -131,7 +131,10 @@ begin
   end if;
   if d.reason in ('held', 'released') then
     update waybill.deliveries set reason = null, detail = null, waiting_since = null,
-        gate = null, gated_at = null
+        gate = null, gated_at = null,
+        -- The time that it was held is nobody's fault: a profile's total span does not count it.
+        series_started_at = series_started_at
+          + (clock_timestamp() - coalesce(gated_at, clock_timestamp()))
       where tenant_id = p_tenant and delivery_id = p_delivery returning * into d;
   end if;
   if d.next_attempt_at > clock_timestamp() then

@@ -58,9 +58,10 @@ alter table waybill.deliveries
   -- What it waits at until a loop releases it: subscription/<id> (paused), target/<id> (paused, or its
   -- breaker is open), busy/<id> (as many attempts under way as the target takes); null: at nothing.
   add column gate text,
+  -- Since when it is held, also where it waits at no gate; null: it is not.
   add column gated_at timestamptz,
   add constraint deliveries_gated check
-    ((gate is null) = (gated_at is null) and (gate is null or attend_at is not null));
+    ((gate is null or gated_at is not null) and (gate is null or attend_at is not null));
 
 -- From when on the next of those that wait at a gate may go. Only the loop that releases them knows of it.
 create table waybill.gate_turns (
@@ -254,7 +255,7 @@ begin
     )
     update waybill.deliveries d set
         gate = null, gated_at = null, reason = 'released', detail = null, waiting_since = null,
-        -- The time at the gate is nobody's fault: a profile's total span does not count it.
+        -- As where it goes on by itself: a profile's total span does not count the time at the gate.
         series_started_at = d.series_started_at + (clock_timestamp() - d.gated_at),
         attend_at = clock_timestamp()
       from due where d.tenant_id = due.tenant_id and d.delivery_id = due.delivery_id;

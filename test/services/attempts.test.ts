@@ -2,6 +2,7 @@
  * Attempts that never reach the target for want of a signature, and what is told of one that has ended
  * before. Real: Postgres, secrets, the call. Doubled: a provider with a defect.
  */
+import { openAttempt } from '../../src/db/deliveries';
 import { makeAttempt, type AttemptOptions } from '../../src/services/attempts';
 import { DeliveryRig } from '../support/delivery-rig';
 
@@ -60,4 +61,20 @@ test('whose answer was lost is told the same reason when it is looked at again',
   expect(failed).toMatchObject({ kind: 'failed', ...why });
   const again = await makeAttempt(rig.services, delivery, options);
   expect(again).toEqual({ kind: 'settled', state: 'Failed', attempts: 0, ...why });
+});
+
+test('a worker that was lost does not end a series whose next attempt is at once, within its span', async () => {
+  const fixture = await rig.catalog({
+    subscription: 'short',
+    retry: {
+      ...{ attempts: 3, jitter: 0, totalSpanMs: 30_000, retryAfterCapMs: 0 },
+      backoff: { kind: 'list', delaysMs: [60_000] },
+    },
+  });
+  const delivery = await rig.accept(fixture);
+  await openAttempt(rig.services.data, delivery, 'a worker that died');
+  const told = await makeAttempt(rig.services, delivery, { ...options, takeOver: true });
+  expect(told).toMatchObject({ kind: 'retry', reason: 'worker_lost', dueInMs: 0 });
+  rig.receiver.answers.push({ status: 503 });
+  expect(await makeAttempt(rig.services, delivery, options)).toMatchObject({ kind: 'failed' });
 });
