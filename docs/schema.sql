@@ -1619,7 +1619,7 @@ function register_replica(p_replica text, p_request text, p_previous bigint, p_s
 function release_artifacts(p_limit integer) returns integer, plpgsql, volatile
   grant execute to waybill_operations
 
-function release_gated(p_limit integer) returns integer, plpgsql, volatile
+function release_gated(p_limit integer, p_gates integer, INOUT after_tenant text, INOUT after_gate text, OUT released integer) returns record, plpgsql, volatile
   grant execute to waybill_operations
 
 function release_quota(p_scope text, p_key text) returns void, sql, volatile

@@ -221,17 +221,27 @@ $$;
 
 -- Releases deliveries whose gate is open again, oldest first: a target or subscription's backlog at its
 -- drain rate, one as the probe of a breaker whose time is over, and as many as a busy target has room
--- for. They are due for attention at once. Across tenants: for waybill_operations. Answers how many.
-create function waybill.release_gated(p_limit integer) returns integer language plpgsql as $$
+-- for. They are due for attention at once. Looks at p_gates gates behind the one that it is given, in
+-- their order: however many stay closed, the others have their round. Across tenants: for
+-- waybill_operations. Answers how many, and behind which gate the next round goes on (empty: anew).
+create function waybill.release_gated(
+  p_limit integer, p_gates integer, inout after_tenant text, inout after_gate text,
+  out released integer
+) language plpgsql as $$
 declare
   g record;
+  v_from_tenant text := after_tenant;
+  v_from_gate text := after_gate;
   v_left integer := p_limit;
   v_turns integer;
   v_released integer;
 begin
+  after_tenant := '';
+  after_gate := '';
   -- One index probe for each gate at which something waits.
   for g in with recursive gates as (
-      (select d.tenant_id, d.gate from waybill.deliveries d where d.gate is not null
+      (select d.tenant_id, d.gate from waybill.deliveries d
+        where d.gate is not null and (d.tenant_id, d.gate) > (v_from_tenant, v_from_gate)
         order by d.tenant_id, d.gate limit 1)
       union all
       select n.tenant_id, n.gate from gates p cross join lateral (
@@ -239,9 +249,18 @@ begin
           where d.gate is not null and (d.tenant_id, d.gate) > (p.tenant_id, p.gate)
           order by d.tenant_id, d.gate limit 1) n)
     -- Another order in each round: whoever has much waiting does not always come first.
-    select x.tenant_id, x.gate, split_part(x.gate, '/', 1) as kind, split_part(x.gate, '/', 2) as id
-      from (select * from gates limit 1000) x order by random()
+    select x.tenant_id, x.gate, split_part(x.gate, '/', 1) as kind, split_part(x.gate, '/', 2) as id,
+        count(*) over () as walked, last_value(x.tenant_id) over whole as last_tenant,
+        last_value(x.gate) over whole as last_gate
+      from (select * from gates limit p_gates) x
+      window whole as (order by x.tenant_id, x.gate
+        rows between unbounded preceding and unbounded following)
+      order by random()
   loop
+    if g.walked = p_gates then
+      after_tenant := g.last_tenant;
+      after_gate := g.last_gate;
+    end if;
     exit when v_left <= 0;
     v_turns := case g.kind
       when 'subscription' then waybill.subscription_turns(g.tenant_id, g.id, v_left)
@@ -262,7 +281,7 @@ begin
     get diagnostics v_released = row_count;
     v_left := v_left - v_released;
   end loop;
-  return p_limit - v_left;
+  released := p_limit - v_left;
 end
 $$;
 
@@ -434,7 +453,7 @@ grant execute on function
   waybill.tenant_in_flight(text),
   waybill.admits_probe(waybill.target_states),
   waybill.drain_turns(numeric, timestamptz, integer),
-  waybill.release_gated(integer),
+  waybill.release_gated(integer, integer, text, text),
   waybill.take_turns(text, text, numeric, integer),
   waybill.subscription_turns(text, text, integer),
   waybill.target_turns(text, text, integer),

@@ -134,6 +134,13 @@ export const IngestAnswer = z.discriminatedUnion('outcome', [
 ]);
 export type IngestAnswer = z.infer<typeof IngestAnswer>;
 
+export const ReleasedAnswer = z.object({
+  released: z.number(),
+  tenantId: z.string(),
+  gate: z.string(),
+});
+export type ReleasedAnswer = z.infer<typeof ReleasedAnswer>;
+
 export const ForgottenCounts = z.object({ rejectedPayloads: z.number(), dedupKeys: z.number() });
 
 export const UnattendedDelivery = z.object({

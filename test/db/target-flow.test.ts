@@ -2,7 +2,8 @@
  * Pauses, drain rates and room at a target in a real Postgres, as the roles that use them. Targets are
  * not called here; outcomes are given.
  */
-import { switchSubscription } from '../../src/db/target-flow';
+import { BEFORE_ALL_GATES, releaseGated } from '../../src/db/deliveries';
+import { switchSubscription, switchTarget } from '../../src/db/target-flow';
 import type { DeliveryRef } from '../../src/domain/delivery-activities';
 import { tenantId } from '../../src/domain/ids';
 import { insertCatalog } from '../support/catalog-fixture';
@@ -189,85 +190,6 @@ describe('a busy target', () => {
   });
 });
 
-describe('a tenant', () => {
-  const share = (most: number) =>
-    db.rows(`update waybill.settings set tenant_in_flight = $1`, [most]);
-  afterEach(() => share(75));
-
-  /** One delivery at each of so many targets, no two of them the same. */
-  const spread = async (targets: number, tenant = 'acme') =>
-    await Promise.all(
-      Array.from({ length: targets }, async (_, at) =>
-        receive(db, await insertCatalog(db, { tenant, subscription: `t${count}-${at}` })),
-      ),
-    );
-  const answers = (refs: readonly DeliveryRef[]) => Promise.all(refs.map((ref) => flow.why(ref)));
-
-  test('has no more under way at all of its targets than its share, however many begin at once', async () => {
-    const before = await underWay();
-    await share(before + 3);
-    const said = await answers(await spread(9));
-    expect(said.filter((one) => one === 'opened')).toHaveLength(3);
-    expect(said.filter((one) => one === 'tenant_busy')).toHaveLength(6);
-    expect(await underWay()).toBe(before + 3);
-    expect(await flow.release()).toBe(0);
-  });
-
-  test('that has used up its share holds up no other one', async () => {
-    await share(1);
-    await answers(await spread(3));
-    expect(await answers(await spread(1, `other${count}`))).toEqual(['opened']);
-  });
-
-  test('goes on as soon as one of its attempts has ended', async () => {
-    await share((await underWay()) + 1);
-    const [first, second] = (await spread(2)) as [DeliveryRef, DeliveryRef];
-    const no = await flow.begins(first);
-    expect(await flow.why(second)).toBe('tenant_busy');
-    await flow.ends(first, no, 'answers');
-    expect(await flow.release()).toBe(1);
-    expect(await flow.why(second)).toBe('opened');
-  });
-
-  test('has its share back from a worker that was lost, once the deadline is over', async () => {
-    await share((await underWay()) + 1);
-    const [lost, next] = (await spread(2)) as [DeliveryRef, DeliveryRef];
-    await flow.begins(lost);
-    expect(await flow.why(next)).toBe('tenant_busy');
-    await db.rows(
-      `update waybill.delivery_attempts set deadline_at = clock_timestamp()
-        where delivery_id = $1`,
-      [lost.deliveryId],
-    );
-    expect(await flow.release()).toBe(1);
-    expect(await flow.why(next)).toBe('opened');
-  });
-
-  test('may have as many actions open as it likes: they take nobody’s room', async () => {
-    const refs = await spread(2);
-    await db.rows(
-      `update waybill.targets set kind = 'action', config = $2 where target_id like $1`,
-      [
-        `t${count}-%`,
-        JSON.stringify({ capabilityId: 'x', request: null, affinity: null, timeoutMs: 60_000 }),
-      ],
-    );
-    await share((await underWay()) + 1);
-    expect(await answers(refs)).toEqual(['opened', 'opened']);
-    expect(await flow.why(await flow.receive())).toBe('opened');
-  });
-});
-
-async function underWay(): Promise<number> {
-  const [row] = await db.rows<{ count: number }>(
-    `select count(*)::integer as count from waybill.delivery_attempts a
-      join waybill.targets t using (tenant_id, target_id)
-      where a.tenant_id = 'acme' and t.kind = 'http' and a.closed_at is null
-        and a.deadline_at > clock_timestamp()`,
-  );
-  return row?.count ?? 0;
-}
-
 test('two loops at once release no more than one would', async () => {
   await flow.change('drain_per_second = 5');
   await flow.switch(true);
@@ -293,4 +215,28 @@ test('a thousand that wait at one target do not hold up the release of another',
   await flow.release(20);
   await flow.release(20);
   expect(await flow.why(late)).toBe('opened');
+});
+
+test('gates that stay closed, however many, do not keep the others from their round', async () => {
+  const closed = await Promise.all(
+    ['a', 'b'].map((name) => insertCatalog(db, { subscription: `${name}${count}` })),
+  );
+  for (const { subscription } of closed) {
+    const wish = { tenantId: ACME, id: `${subscription}-target`, pause: true, ...WHO };
+    await switchTarget(db.as('waybill_data'), wish);
+  }
+  for (const fixture of closed) await flow.why(await receive(db, fixture));
+  await flow.switch(true);
+  const ref = await flow.receive();
+  await flow.why(ref);
+  await flow.switch(false);
+  let after = BEFORE_ALL_GATES;
+  const released = [];
+  for (let round = 0; round < 4; round += 1) {
+    const answer = await releaseGated(db.as('waybill_operations'), 100, after, 1);
+    released.push(answer.released);
+    after = answer;
+  }
+  expect(released).toEqual([0, 0, 1, 0]);
+  expect(after).toMatchObject(BEFORE_ALL_GATES);
 });

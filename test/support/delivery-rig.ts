@@ -21,7 +21,7 @@ import { httpTargets } from '../../src/targets/http-target';
 import { workflowTargets } from '../../src/temporal/workflow-targets';
 import { DeliveryWorkflows } from '../../src/temporal/delivery-starter';
 import type { DeliveryTiming } from '../../src/temporal/delivery-starter';
-import { attendRound } from '../../src/workers/loops/attend';
+import { attendRound, gateWalk } from '../../src/workers/loops/attend';
 import { runLoop } from '../../src/workers/loops/loop';
 import type { CatalogFixture, CatalogOptions } from './catalog-fixture';
 import { insertCatalog } from './catalog-fixture';
@@ -55,6 +55,7 @@ export class DeliveryRig {
   readonly services: AttemptServices;
   readonly queuePrefix = `test-${randomUUID()}-`;
   readonly queue = `${this.queuePrefix}deliveries`;
+  readonly #walk = gateWalk();
   readonly #closers: (() => Promise<unknown>)[] = [];
 
   private constructor(parts: {
@@ -146,7 +147,7 @@ export class DeliveryRig {
   attend(): Promise<boolean> {
     const operations = this.db.as('waybill_operations');
     const log = pino({ level: 'silent' });
-    return attendRound({ operations, workflows: this.workflows(), log });
+    return attendRound({ operations, workflows: this.workflows(), log, walk: this.#walk });
   }
 
   workflows(timing: Partial<DeliveryTiming> = {}): DeliveryWorkflows {
