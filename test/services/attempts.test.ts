@@ -78,3 +78,31 @@ test('a worker that was lost does not end a series whose next attempt is at once
   rig.receiver.answers.push({ status: 503 });
   expect(await makeAttempt(rig.services, delivery, options)).toMatchObject({ kind: 'failed' });
 });
+
+test('B022: the late answer to an attempt that was taken over changes nothing, and is kept', async () => {
+  const fixture = await rig.catalog({ subscription: 'late', timeoutMs: 700, breakerFailures: 1 });
+  const delivery = await rig.accept(fixture);
+  rig.receiver.answers.push('hang');
+  const seen = rig.receiver.calls.length;
+  const stale = makeAttempt(rig.services, delivery, options);
+  await rig.receiver.seen(seen + 1);
+  const taken = await makeAttempt(rig.services, delivery, { ...options, takeOver: true });
+  expect(taken).toMatchObject({ kind: 'retry', attempt: 1, reason: 'worker_lost' });
+  const next = await makeAttempt(rig.services, delivery, options);
+  expect(next).toEqual({ kind: 'acknowledged', attempt: 2 });
+  expect(await stale).toEqual({ kind: 'superseded', attempt: 1 });
+  const rows = await rig.db.rows(
+    `select attempt_no, outcome, late_evidence->>'reason' as late from waybill.delivery_attempts
+      where delivery_id = $1 order by attempt_no`,
+    [delivery.deliveryId],
+  );
+  expect(rows).toEqual([
+    { attempt_no: 1, outcome: 'unknown', late: 'timed_out' },
+    { attempt_no: 2, outcome: 'acknowledged', late: null },
+  ]);
+  expect(await rig.row(delivery)).toMatchObject({ state: 'Acknowledged', receipt_seq: 1 });
+  // Nor does it count against its target.
+  expect(
+    await rig.db.rows(`select from waybill.target_states where target_id = 'late-target'`),
+  ).toEqual([]);
+});
