@@ -354,7 +354,7 @@ table deliveries
   constraint deliveries_attended CHECK (((attend_at IS NOT NULL) = (state = ANY (ARRAY['Received'::text, 'Verified'::text, 'Dispatched'::text, 'Replayed'::text]))))
   constraint deliveries_direction_check CHECK ((direction = ANY (ARRAY['inbound'::text, 'outbound'::text])))
   constraint deliveries_duplicate CHECK (((duplicate_of IS NOT NULL) = (state = 'Deduplicated'::text)))
-  constraint deliveries_gated CHECK ((((gate IS NULL) = (gated_at IS NULL)) AND ((gate IS NULL) OR (attend_at IS NOT NULL))))
+  constraint deliveries_gated CHECK ((((gate IS NULL) OR (gated_at IS NOT NULL)) AND ((gate IS NULL) OR (attend_at IS NOT NULL))))
   constraint deliveries_keyed CHECK (((dedup_key IS NOT NULL) OR (state = 'Rejected'::text)))
   constraint deliveries_payload_bytes_check CHECK ((payload_bytes >= 0))
   constraint deliveries_payload_sha256_check CHECK ((length(payload_sha256) = 32))
@@ -652,6 +652,7 @@ table payload_marks
   tenant_id text not null
   state text not null
   through timestamp with time zone not null
+  through_id uuid not null default '00000000-0000-0000-0000-000000000000'::uuid
   constraint payload_marks_pkey PRIMARY KEY (tenant_id, state)
   row level security
   policy across_tenants for all to waybill_operations using true
@@ -1065,6 +1066,7 @@ table settings
   event_hold_days integer not null default 30
   target_addresses jsonb not null default '{"http": false, "allow": [], "ports": [443]}'::jsonb
   workflow_targets jsonb not null default '[]'::jsonb
+  tenant_in_flight integer not null default 75
   constraint settings_pkey PRIMARY KEY (only_row)
   constraint settings_action_retention_days_check CHECK (((action_retention_days >= 1) AND (action_retention_days <= 3650)))
   constraint settings_circuit_open_ms_check CHECK (((circuit_open_ms >= 100) AND (circuit_open_ms <= 3600000)))
@@ -1078,6 +1080,7 @@ table settings
   constraint settings_replica_hysteresis_check CHECK (((replica_hysteresis >= 1) AND (replica_hysteresis <= 20)))
   constraint settings_replica_lease_ms_check CHECK (((replica_lease_ms >= 1000) AND (replica_lease_ms <= 600000)))
   constraint settings_required_evidence_check CHECK ((required_evidence <@ ARRAY['signature'::text, 'sbom'::text, 'provenance'::text, 'conformance'::text, 'vulnerability'::text, 'licence'::text]))
+  constraint settings_tenant_in_flight_check CHECK (((tenant_in_flight >= 1) AND (tenant_in_flight <= 10000)))
   constraint settings_tombstone_retention_days_check CHECK (((tombstone_retention_days >= 1) AND (tombstone_retention_days <= 36500)))
   constraint settings_trusted_signers_check CHECK (((trusted_signers IS NULL) OR (jsonb_typeof(trusted_signers) = 'object'::text)))
   grant insert, select, update to waybill_control
@@ -1553,7 +1556,7 @@ function overdue_cause(t waybill.route_attempts) returns text, sql, volatile
 function parked_events(s waybill.event_sinks) returns jsonb, sql, volatile
   grant execute to waybill_operations
 
-function pause_subscription(d waybill.deliveries, p_reason text) returns void, plpgsql, volatile
+function pause_subscription(d waybill.deliveries, p_target text, p_reason text) returns void, plpgsql, volatile
   grant execute to waybill_data
 
 function payload_kept_until(p_tenant text, p_state text, p_settled_at timestamp with time zone) returns timestamp with time zone, sql, stable
@@ -1625,7 +1628,7 @@ function register_replica(p_replica text, p_request text, p_previous bigint, p_s
 function release_artifacts(p_limit integer) returns integer, plpgsql, volatile
   grant execute to waybill_operations
 
-function release_gated(p_limit integer) returns integer, plpgsql, volatile
+function release_gated(p_limit integer, p_gates integer, INOUT after_tenant text, INOUT after_gate text, OUT released integer) returns record, plpgsql, volatile
   grant execute to waybill_operations
 
 function release_quota(p_scope text, p_key text) returns void, sql, volatile
@@ -1777,6 +1780,10 @@ function target_turns(p_tenant text, p_target text, p_limit integer) returns int
 
 function tell_subscription_changed(s waybill.subscriptions) returns void, sql, volatile
   grant execute to waybill_data
+
+function tenant_in_flight(p_tenant text) returns integer, sql, volatile
+  grant execute to waybill_data
+  grant execute to waybill_operations
 
 function try_reserve(a waybill.actions, r waybill.routes, p_level waybill.bound[], p_request jsonb, p_topology jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data

@@ -115,12 +115,13 @@ begin
     v_why := waybill.target_gate(d, v_chain->>'targetId', v_chain->>'targetKind', v_deadline);
     v_gate := case
       when v_why = 'draining' then d.gate
-      when v_why is not null then case v_why when 'target_busy' then 'busy/' else 'target/' end
+      when v_why is not null then case when v_why in ('target_busy', 'tenant_busy') then 'busy/'
+          else 'target/' end
         || (v_chain->>'targetId') end;
   end if;
   if v_why is not null then
     update waybill.deliveries set reason = 'held', detail = v_why,
-        gate = v_gate, gated_at = case when v_gate is not null then coalesce(gated_at, clock_timestamp()) end,
+        gate = v_gate, gated_at = coalesce(gated_at, clock_timestamp()),
         waiting_since = coalesce(waiting_since, clock_timestamp()),
         attend_at = clock_timestamp() + case when v_gate is null then interval '5 minutes'
           else interval '15 minutes' end
@@ -130,7 +131,10 @@ begin
   end if;
   if d.reason in ('held', 'released') then
     update waybill.deliveries set reason = null, detail = null, waiting_since = null,
-        gate = null, gated_at = null
+        gate = null, gated_at = null,
+        -- The time that it was held is nobody's fault: a profile's total span does not count it.
+        series_started_at = series_started_at
+          + (clock_timestamp() - coalesce(gated_at, clock_timestamp()))
       where tenant_id = p_tenant and delivery_id = p_delivery returning * into d;
   end if;
   if d.next_attempt_at > clock_timestamp() then
@@ -149,7 +153,11 @@ begin
     where tenant_id = p_tenant and delivery_id = p_delivery returning * into d;
   return query select 'opened', waybill.delivery_facts(d) || v_chain || jsonb_build_object(
     'attempt', d.attempts, 'openedAt', clock_timestamp(), 'contentType', d.content_type,
-    'keptHeaders', d.kept_headers, 'evidence', d.evidence), v_content;
+    'keptHeaders', d.kept_headers, 'evidence', d.evidence,
+    -- Whether nothing of it can have reached a target before.
+    'firstCall', not exists (select from waybill.delivery_attempts b
+      where b.tenant_id = p_tenant and b.delivery_id = p_delivery and b.attempt_no < d.attempts
+        and b.outcome is distinct from 'not_sent')), v_content;
 end
 $$;
 
@@ -237,14 +245,17 @@ begin
   end case;
   perform waybill.note_target_health(a, p_close->>'targetHealth');
   if (p_close->>'pauseSubscription')::boolean then
-    perform waybill.pause_subscription(d, p_close->>'reason');
+    perform waybill.pause_subscription(d, a.target_id, p_close->>'reason');
   end if;
   return jsonb_build_object('answer', 'closed');
 end
 $$;
 
--- Pauses the subscription of a delivery whose target is gone, once, with its event.
-create function waybill.pause_subscription(d waybill.deliveries, p_reason text) returns void
+-- Pauses the subscription of a delivery whose target is gone, once, with its event. One that has another
+-- target by now goes on.
+create function waybill.pause_subscription(
+  d waybill.deliveries, p_target text, p_reason text
+) returns void
   language plpgsql as $$
 declare
   s waybill.subscriptions;
@@ -252,6 +263,7 @@ begin
   update waybill.subscriptions
     set state = 'paused', pause_reason = p_reason, event_seq = event_seq + 1
     where tenant_id = d.tenant_id and subscription_id = d.subscription_id and state = 'active'
+      and target_id = p_target
     returning * into s;
   if found then perform waybill.tell_subscription_changed(s); end if;
 end

@@ -75,7 +75,7 @@ grant execute on function
   waybill.emit_delivery_event(waybill.deliveries, integer, text, jsonb),
   waybill.dispatch_chain(waybill.deliveries),
   waybill.chain_moved(waybill.deliveries, jsonb),
-  waybill.pause_subscription(waybill.deliveries, text),
+  waybill.pause_subscription(waybill.deliveries, text, text),
   waybill.settle_delivery(waybill.deliveries, text, text, text, jsonb),
   waybill.open_attempt(text, uuid, text),
   waybill.close_attempt(text, uuid, integer, jsonb, jsonb),

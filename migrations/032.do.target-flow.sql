@@ -7,7 +7,10 @@ alter table waybill.settings
   add column target_addresses jsonb not null default '{"http": false, "ports": [443], "allow": []}',
   -- What targets of the kind workflow may start or signal: [{taskQueue, workflowType, tenants}]; tenants
   -- null: all of them.
-  add column workflow_targets jsonb not null default '[]';
+  add column workflow_targets jsonb not null default '[]',
+  -- How many attempts over HTTP one tenant may have under way at once, at all of its targets. Three
+  -- quarters of what one worker makes at once: whatever hangs, the others have the rest.
+  add column tenant_in_flight integer not null default 75 check (tenant_in_flight between 1 and 10000);
 
 alter table waybill.targets
   -- How many of the deliveries that waited go out in a second, once nothing holds them any more.
@@ -55,9 +58,10 @@ alter table waybill.deliveries
   -- What it waits at until a loop releases it: subscription/<id> (paused), target/<id> (paused, or its
   -- breaker is open), busy/<id> (as many attempts under way as the target takes); null: at nothing.
   add column gate text,
+  -- Since when it is held, also where it waits at no gate; null: it is not.
   add column gated_at timestamptz,
   add constraint deliveries_gated check
-    ((gate is null) = (gated_at is null) and (gate is null or attend_at is not null));
+    ((gate is null or gated_at is not null) and (gate is null or attend_at is not null));
 
 -- From when on the next of those that wait at a gate may go. Only the loop that releases them knows of it.
 create table waybill.gate_turns (
@@ -93,15 +97,27 @@ begin atomic
       and a.deadline_at > clock_timestamp();
 end;
 
+-- The same of all targets over HTTP of a tenant, its actions left aside: those wait in no worker.
+create function waybill.tenant_in_flight(p_tenant text) returns integer
+  language sql volatile
+begin atomic
+  select coalesce(sum(x.under_way), 0)::integer
+    from waybill.targets t cross join lateral (
+      select count(*) as under_way from waybill.delivery_attempts a
+        where a.tenant_id = t.tenant_id and a.target_id = t.target_id and a.closed_at is null
+          and a.deadline_at > clock_timestamp()) x
+    where t.tenant_id = p_tenant and t.kind = 'http';
+end;
+
 -- Whether a breaker that is not closed takes one attempt now.
 create function waybill.admits_probe(s waybill.target_states) returns boolean
   language sql volatile
   return s.open_until <= clock_timestamp()
     and (s.probe_until is null or s.probe_until <= clock_timestamp());
 
--- Why no attempt may be opened at the target now: target_paused | breaker_open | target_busy, or
--- draining: its gate is open again, and its turn comes; null: it may, and where the breaker is not
--- closed, this attempt is its probe. The caller holds the delivery's row lock and opens the attempt in
+-- Why no attempt may be opened at the target now: target_paused | breaker_open | target_busy |
+-- tenant_busy, or draining: its gate is open again, and its turn comes; null: it may, and where the
+-- breaker is not closed, this attempt is its probe. The caller holds the delivery's row lock and opens the attempt in
 -- the same transaction. What is no call over HTTP has no breaker and is never busy.
 create function waybill.target_gate(
   d waybill.deliveries, p_target text, p_kind text, p_deadline timestamptz
@@ -117,12 +133,15 @@ begin
     return 'draining';
   end if;
   if p_kind <> 'http' then return null; end if;
-  -- Those who open at once count one after the other; without it all of them would find room.
-  perform pg_advisory_xact_lock(
-    hashtextextended(format('waybill.target/%s/%s', d.tenant_id, p_target), 0));
+  -- Those who open at once count one after the other; without it all of them would find room. It is
+  -- the tenant's: its share is over all of its targets.
+  perform pg_advisory_xact_lock(hashtextextended(format('waybill.in_flight/%s', d.tenant_id), 0));
   if waybill.in_flight(d.tenant_id, p_target) >= (select t.max_in_flight from waybill.targets t
       where t.tenant_id = d.tenant_id and t.target_id = p_target) then
     return 'target_busy';
+  end if;
+  if waybill.tenant_in_flight(d.tenant_id) >= (select g.tenant_in_flight from waybill.settings g) then
+    return 'tenant_busy';
   end if;
   if s.breaker <> 'closed' then
     select * into s from waybill.target_states
@@ -202,17 +221,27 @@ $$;
 
 -- Releases deliveries whose gate is open again, oldest first: a target or subscription's backlog at its
 -- drain rate, one as the probe of a breaker whose time is over, and as many as a busy target has room
--- for. They are due for attention at once. Across tenants: for waybill_operations. Answers how many.
-create function waybill.release_gated(p_limit integer) returns integer language plpgsql as $$
+-- for. They are due for attention at once. Looks at p_gates gates behind the one that it is given, in
+-- their order: however many stay closed, the others have their round. Across tenants: for
+-- waybill_operations. Answers how many, and behind which gate the next round goes on (empty: anew).
+create function waybill.release_gated(
+  p_limit integer, p_gates integer, inout after_tenant text, inout after_gate text,
+  out released integer
+) language plpgsql as $$
 declare
   g record;
+  v_from_tenant text := after_tenant;
+  v_from_gate text := after_gate;
   v_left integer := p_limit;
   v_turns integer;
   v_released integer;
 begin
+  after_tenant := '';
+  after_gate := '';
   -- One index probe for each gate at which something waits.
   for g in with recursive gates as (
-      (select d.tenant_id, d.gate from waybill.deliveries d where d.gate is not null
+      (select d.tenant_id, d.gate from waybill.deliveries d
+        where d.gate is not null and (d.tenant_id, d.gate) > (v_from_tenant, v_from_gate)
         order by d.tenant_id, d.gate limit 1)
       union all
       select n.tenant_id, n.gate from gates p cross join lateral (
@@ -220,9 +249,18 @@ begin
           where d.gate is not null and (d.tenant_id, d.gate) > (p.tenant_id, p.gate)
           order by d.tenant_id, d.gate limit 1) n)
     -- Another order in each round: whoever has much waiting does not always come first.
-    select x.tenant_id, x.gate, split_part(x.gate, '/', 1) as kind, split_part(x.gate, '/', 2) as id
-      from (select * from gates limit 1000) x order by random()
+    select x.tenant_id, x.gate, split_part(x.gate, '/', 1) as kind, split_part(x.gate, '/', 2) as id,
+        count(*) over () as walked, last_value(x.tenant_id) over whole as last_tenant,
+        last_value(x.gate) over whole as last_gate
+      from (select * from gates limit p_gates) x
+      window whole as (order by x.tenant_id, x.gate
+        rows between unbounded preceding and unbounded following)
+      order by random()
   loop
+    if g.walked = p_gates then
+      after_tenant := g.last_tenant;
+      after_gate := g.last_gate;
+    end if;
     exit when v_left <= 0;
     v_turns := case g.kind
       when 'subscription' then waybill.subscription_turns(g.tenant_id, g.id, v_left)
@@ -236,14 +274,14 @@ begin
     )
     update waybill.deliveries d set
         gate = null, gated_at = null, reason = 'released', detail = null, waiting_since = null,
-        -- The time at the gate is nobody's fault: a profile's total span does not count it.
+        -- As where it goes on by itself: a profile's total span does not count the time at the gate.
         series_started_at = d.series_started_at + (clock_timestamp() - d.gated_at),
         attend_at = clock_timestamp()
       from due where d.tenant_id = due.tenant_id and d.delivery_id = due.delivery_id;
     get diagnostics v_released = row_count;
     v_left := v_left - v_released;
   end loop;
-  return p_limit - v_left;
+  released := p_limit - v_left;
 end
 $$;
 
@@ -304,7 +342,8 @@ begin
 end
 $$;
 
--- Room at a busy target. Once that is paused or its breaker open, what waits for room waits for that.
+-- Room at a busy target, within what its tenant has left. Once the target is paused or its breaker open,
+-- what waits for room waits for that.
 create function waybill.room_turns(p_tenant text, p_target text, p_limit integer)
 returns integer language plpgsql as $$
 declare
@@ -314,8 +353,11 @@ begin
       when s.breaker <> 'closed' then 'breaker_open' end into v_why
     from waybill.target_states s where s.tenant_id = p_tenant and s.target_id = p_target;
   if v_why is null then
-    return (select least(p_limit, greatest(0, t.max_in_flight - waybill.in_flight(p_tenant, p_target)))
-      from waybill.targets t where t.tenant_id = p_tenant and t.target_id = p_target);
+    return (select least(p_limit, greatest(0, least(
+          t.max_in_flight - waybill.in_flight(p_tenant, p_target),
+          g.tenant_in_flight - waybill.tenant_in_flight(p_tenant))))
+      from waybill.targets t cross join waybill.settings g
+      where t.tenant_id = p_tenant and t.target_id = p_target);
   end if;
   with moved as materialized (
     select d.delivery_id from waybill.deliveries d
@@ -394,6 +436,7 @@ grant select on waybill.target_states to waybill_operations, waybill_observer;
 grant execute on function
   waybill.workflow_allowed(text, jsonb),
   waybill.in_flight(text, text),
+  waybill.tenant_in_flight(text),
   waybill.admits_probe(waybill.target_states),
   waybill.target_gate(waybill.deliveries, text, text, timestamptz),
   waybill.note_target_health(waybill.delivery_attempts, text),
@@ -407,9 +450,10 @@ grant update (gate, gated_at, reason, detail, waiting_since, series_started_at) 
 grant select, insert, update on waybill.gate_turns to waybill_operations;
 grant execute on function
   waybill.in_flight(text, text),
+  waybill.tenant_in_flight(text),
   waybill.admits_probe(waybill.target_states),
   waybill.drain_turns(numeric, timestamptz, integer),
-  waybill.release_gated(integer),
+  waybill.release_gated(integer, integer, text, text),
   waybill.take_turns(text, text, numeric, integer),
   waybill.subscription_turns(text, text, integer),
   waybill.target_turns(text, text, integer),

@@ -4,7 +4,6 @@
  */
 import { signStandardWebhook } from '../../src/signing/webhooks/standard-sign';
 import { httpTargets } from '../../src/targets/http-target';
-import { CONNECTIONS_PER_TARGET } from '../../src/workers/worker-settings';
 import { runFloorWorker } from './running-worker';
 import { setting } from './settings';
 import type { FloorActivities } from './workflow';
@@ -15,7 +14,6 @@ const LOOPBACK = { http: false, ports: [443], allow: ['127.0.0.0/8'] };
 
 async function run(): Promise<void> {
   const targets = httpTargets({
-    connectionsPerOrigin: CONNECTIONS_PER_TARGET,
     policy: () => Promise.resolve(LOOPBACK),
   });
   await runFloorWorker({

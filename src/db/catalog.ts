@@ -38,7 +38,7 @@ export const catalogStatements = {
         'tombstoneRetentionDays', s.tombstone_retention_days,
         'eventRetentionDays', s.event_retention_days, 'eventHoldDays', s.event_hold_days,
         'targetAddresses', s.target_addresses, 'workflowTargets', s.workflow_targets,
-        'retention', s.retention,
+        'retention', s.retention, 'tenantInFlight', s.tenant_in_flight,
         'requiredEvidence', s.required_evidence, 'trustedSigners', s.trusted_signers) as settings
       from waybill.catalog_revision r cross join waybill.settings s`,
   },

@@ -12,6 +12,7 @@ import {
   ForgottenCounts,
   IngestAnswer,
   OpenAttemptAnswer,
+  ReleasedAnswer,
   ReplayDeliveryAnswer,
   UnattendedDelivery,
 } from '../schemas/delivery-rows';
@@ -54,7 +55,8 @@ export const deliveryStatements = {
   },
   releaseGated: {
     name: 'delivery_release_gated',
-    text: 'select waybill.release_gated($1) as released',
+    text: `select released, after_tenant as "tenantId", after_gate as gate
+      from waybill.release_gated($1, $2, $3, $4)`,
   },
   forgetExpired: {
     name: 'delivery_forget_expired',
@@ -245,13 +247,28 @@ export async function claimUnattended(
   return rows.map((row) => UnattendedDelivery.parse(row));
 }
 
+/** Behind which gate a walk over all of them goes on. */
+export type GatePlace = Pick<ReleasedAnswer, 'tenantId' | 'gate'>;
+
+export const BEFORE_ALL_GATES: GatePlace = { tenantId: '', gate: '' };
+
+/** Most gates that one round looks at. */
+const GATES_AT_ONCE = 1000;
+
 /**
  * Releases up to `limit` deliveries whose gate is open again, each at its rate (role operations); they
  * are then due for attention.
- * @returns how many
+ * @param after where the round before has ended
+ * @returns how many, and where the next round goes on
  */
-export async function releaseGated(db: Database, limit: number): Promise<number> {
-  return Number(onlyRow(await db.query(deliveryStatements.releaseGated, [limit]))['released']);
+export async function releaseGated(
+  db: Database,
+  limit: number,
+  after: GatePlace = BEFORE_ALL_GATES,
+  gates = GATES_AT_ONCE,
+): Promise<ReleasedAnswer> {
+  const values = [limit, gates, after.tenantId, after.gate];
+  return ReleasedAnswer.parse(onlyRow(await db.query(deliveryStatements.releaseGated, values)));
 }
 
 /**

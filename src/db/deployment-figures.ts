@@ -8,6 +8,7 @@ import {
   ConnectorCount,
   DeliveryBacklog,
   SinkFigures,
+  HeldCount,
   SubscriptionCount,
 } from '../schemas/deployment-figures';
 import type { Database, Statement } from './database';
@@ -48,6 +49,24 @@ export const figureStatements = {
           case when place <= $1::integer then connector else 'other' end as connector,
           sum(count)::bigint as count
         from counted group by 1, 2 order by 1, 2`,
+  },
+  held: {
+    name: 'figures_held',
+    text: `with held as (
+        select 'target' as what, s.tenant_id as tenant, w.why from waybill.target_states s
+          cross join lateral (values ('breaker_' || s.breaker, s.breaker <> 'closed'),
+            ('paused', s.paused_at is not null)) as w (why, holds)
+          where w.holds
+        union all
+        select 'subscription', s.tenant_id, coalesce(s.pause_reason, 'paused')
+          from waybill.subscriptions s where s.state = 'paused'),
+      counted as (
+        select what, tenant, why, count(*) as count,
+            row_number() over (partition by what order by count(*) desc, tenant, why) as place
+          from held group by what, tenant, why)
+      select what, case when place <= $1::integer then tenant else 'other' end as tenant, why,
+          sum(count)::bigint as count
+        from counted group by 1, 2, 3 order by 1, 2, 3`,
   },
   backlog: {
     name: 'figures_backlog',
@@ -102,7 +121,9 @@ export async function readDeploymentFigures(
     const connectors = await run(figureStatements.connectors, [maxLabelSets]);
     const subscriptions = await run(figureStatements.subscriptions, [maxLabelSets]);
     const sinks = await run(figureStatements.sinks, [maxLabelSets]);
+    const held = await run(figureStatements.held, [maxLabelSets]);
     return {
+      held: held.map((row) => HeldCount.parse(row)),
       connectors: connectors.map((row) => ConnectorCount.parse(row)),
       subscriptions: subscriptions.map((row) => SubscriptionCount.parse(row)),
       backlog: DeliveryBacklog.parse(onlyRow(await run(figureStatements.backlog, []))),

@@ -35,7 +35,8 @@ export const publicationStatements = {
       circuit_probes = $6, replica_lease_ms = $7, replica_hysteresis = $8,
       action_retention_days = $9, tombstone_retention_days = $10, required_evidence = $11,
       trusted_signers = $12, event_retention_days = $13, event_hold_days = $14,
-      target_addresses = $15, workflow_targets = $16, retention = $17`,
+      target_addresses = $15, workflow_targets = $16, retention = $17,
+      tenant_in_flight = $18`,
   },
   // Of a connector that is there only whether it is enabled can change.
   connectors: {
@@ -253,7 +254,7 @@ async function writeSettings(run: Run, settings: SettingsRow): Promise<void> {
     ...[routing.requiredEvidence, trustedSigners && JSON.stringify(trustedSigners)],
     ...[routing.eventRetentionDays, routing.eventHoldDays],
     ...[JSON.stringify(routing.targetAddresses), JSON.stringify(routing.workflowTargets)],
-    JSON.stringify(routing.retention),
+    ...[JSON.stringify(routing.retention), routing.tenantInFlight],
   ]);
 }
 

@@ -65,7 +65,7 @@ export type AttemptAnswer =
       readonly state: DeliveryState;
       /**
        * `paused` by an operator, `target_gone`, `instance_disabled` or `connector_disabled`; of its
-       * target `target_paused`, `breaker_open`, `target_busy`, or `draining`: its turn comes.
+       * target `target_paused`, `breaker_open`, `target_busy`, `tenant_busy`, or `draining`: its turn comes.
        */
       readonly why: string;
       /** When it looks again if nobody nudges it; left out: at the poll of the workflow. */

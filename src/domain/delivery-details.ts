@@ -31,6 +31,10 @@ const HELD: Readonly<Record<string, readonly [cause: string, remedy: string]>> =
     'as many attempts as its target takes are under way',
     'wait, or publish the target with a higher `maxInFlight`',
   ],
+  tenant_busy: [
+    'as many attempts as one tenant may have are under way at its targets',
+    'wait, or look which of them hangs; a platform admin can raise `tenantInFlight` of Settings',
+  ],
   draining: [
     'others that waited for the same target go first, at its drain rate',
     'wait, or publish the target with a higher `drainPerSecond`',
@@ -69,6 +73,10 @@ export function inFlightDetails(answer: Answer<'in_flight'>): string {
     `**Waits for attempt ${answer.attempt}** of an earlier run, which may still be under way; ` +
     `its deadline is in ${answer.endsInMs} ms. Nothing needs doing.`
   );
+}
+
+export function notDueDetails(dueAtIso: string): string {
+  return `**Waits for its next attempt**, which is due at ${dueAtIso}. Nothing needs doing.`;
 }
 
 export function followingDetails(answer: Answer<'following'>, tenantId: TenantId): string {

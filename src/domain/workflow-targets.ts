@@ -41,7 +41,7 @@ export interface WorkflowInput {
   /** The vendor's, without secrets. */
   readonly headers: readonly (readonly [string, string])[];
   readonly payloadSha256: string;
-  /** The payload where it is JSON, its numbers as JavaScript reads them; else `null`. */
+  /** The payload where it is JSON of at most 100 levels, its numbers as JavaScript reads them; else `null`. */
   readonly payload: unknown;
   /** The exact bytes. */
   readonly payloadBase64: string;

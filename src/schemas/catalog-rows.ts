@@ -31,6 +31,7 @@ export const SettingsRow = z.object({
   targetAddresses: AddressPolicy,
   workflowTargets: z.array(AllowedWorkflow),
   retention: Retention,
+  tenantInFlight: z.number(),
   /** Sorted. */
   requiredEvidence: z.array(z.enum(REQUIRABLE_KINDS)),
   /** Public keys by name; null: whoever signed, counts. */

@@ -78,6 +78,8 @@ export const OpenAttemptAnswer = z.discriminatedUnion('answer', [
       openedAt: z.string(),
       contentType: z.string().nullable(),
       keptHeaders: z.array(z.tuple([z.string(), z.string()])),
+      /** Nothing of it can have reached a target before. */
+      firstCall: z.boolean(),
     }).and(DispatchChain),
     payload: z.instanceof(Uint8Array),
   }),
@@ -131,6 +133,13 @@ export const IngestAnswer = z.discriminatedUnion('outcome', [
   z.object({ outcome: z.literal('stale'), deliveryId: z.string(), skewMs: z.number() }),
 ]);
 export type IngestAnswer = z.infer<typeof IngestAnswer>;
+
+export const ReleasedAnswer = z.object({
+  released: z.number(),
+  tenantId: z.string(),
+  gate: z.string(),
+});
+export type ReleasedAnswer = z.infer<typeof ReleasedAnswer>;
 
 export const ForgottenCounts = z.object({ rejectedPayloads: z.number(), dedupKeys: z.number() });
 

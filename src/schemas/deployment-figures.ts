@@ -35,6 +35,15 @@ export const SinkFigures = z.object({
 });
 export type SinkFigures = z.infer<typeof SinkFigures>;
 
+export const HeldCount = z.object({
+  what: z.enum(['target', 'subscription']),
+  tenant: z.string(),
+  /** Of a target `breaker_open`, `breaker_half_open` or `paused`; of a subscription why it is paused. */
+  why: z.string(),
+  count: z.number(),
+});
+export type HeldCount = z.infer<typeof HeldCount>;
+
 export interface DeploymentFigures {
   /** Connector versions. */
   readonly connectors: readonly ConnectorCount[];
@@ -42,4 +51,6 @@ export interface DeploymentFigures {
   readonly subscriptions: readonly SubscriptionCount[];
   readonly backlog: DeliveryBacklog;
   readonly sinks: readonly SinkFigures[];
+  /** Targets and subscriptions whose deliveries wait; one that is paused and broken counts twice. */
+  readonly held: readonly HeldCount[];
 }

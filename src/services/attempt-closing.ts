@@ -89,15 +89,18 @@ function decide(
 ): Decision {
   if (result.verdict.outcome === 'acknowledged') return { next: 'acknowledged' };
   if (!result.verdict.mayRetry) return { next: 'failed' };
-  const decision = decideRetry(attempt.info.retry, {
+  const profile = attempt.info.retry;
+  const decision = decideRetry(result.immediate === true ? { ...profile, ...AT_ONCE } : profile, {
     attemptsUsed: attempt.info.seriesAttempts,
     elapsedMs: attempt.info.seriesElapsedMs + (result.report?.durationMs ?? 0),
     retryAfterMs: result.retryAfterMs ?? null,
     random: services.random(),
   });
   if (!decision.retry) return { next: 'failed' };
-  return { next: 'retry', delayMs: result.immediate === true ? 0 : decision.delayMs };
+  return { next: 'retry', delayMs: decision.delayMs };
 }
+
+const AT_ONCE = { backoff: { kind: 'list', delaysMs: [0] } } as const;
 
 function closeOf(
   { info }: ClosableAttempt,

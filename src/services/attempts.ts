@@ -93,11 +93,12 @@ async function dispatch(
 }
 
 /** Nobody is called: the transaction that acknowledges writes the event, and that is the dispatch. */
-function acknowledgeByEvent(
+async function acknowledgeByEvent(
   services: AttemptServices,
   attempt: ClosableAttempt,
 ): Promise<AttemptAnswer> {
-  return closeWithVerdict(services, attempt, {
+  const startedAtMs = attempt.clock();
+  const answer = await closeWithVerdict(services, attempt, {
     verdict: {
       outcome: 'acknowledged',
       reason: null,
@@ -107,9 +108,14 @@ function acknowledgeByEvent(
     detail: 'its event is in the outbox',
     report: {
       ...{ status: null, durationMs: 0, answerSha256: null, answerHead: null },
-      startedAtMs: attempt.clock(),
+      startedAtMs,
     },
   });
+  if (answer.kind === 'acknowledged' && attempt.attempt === 1) {
+    const ageMs = startedAtMs - Date.parse(attempt.info.receivedAt);
+    services.metrics?.dispatchedAfter(ageMs / 1000, countedAs(attempt.ref, attempt.info));
+  }
+  return answer;
 }
 
 type OpenedCall = OpenedAttempt & {
@@ -137,7 +143,7 @@ async function callAndClose(
     signal,
   });
   const durationMs = Math.round(performance.now() - started);
-  if (opened.info.attempt === 1 && report.answer.kind !== 'not_sent') {
+  if (opened.info.firstCall && report.answer.kind !== 'not_sent') {
     const ageMs = startedAtMs - Date.parse(opened.info.receivedAt);
     services.metrics?.dispatchedAfter(ageMs / 1000, countedAs(ref, opened.info));
   }

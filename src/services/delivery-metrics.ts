@@ -13,7 +13,7 @@ export interface CountedDelivery {
 export interface DeliveryMetrics {
   /** A delivery came into this state, and that is committed. */
   reached(state: DeliveryState, about: CountedDelivery): void;
-  /** The first attempt of a delivery called the target this long after the delivery's receipt. */
+  /** A delivery's target was called for the first time, so long after the delivery's receipt. */
   dispatchedAfter(seconds: number, about: CountedDelivery): void;
 }
 

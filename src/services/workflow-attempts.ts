@@ -6,6 +6,7 @@ import type { Verdict } from '../domain/attempts';
 import type { AttemptAnswer } from '../domain/delivery-activities';
 import type { WorkflowDispatch, WorkflowInput, WorkflowReport } from '../domain/workflow-targets';
 import { jsonOf } from '../schemas/json-bytes';
+import { isShallow, MAX_NESTING } from '../schemas/nesting';
 import type { OpenedAttempt } from '../schemas/delivery-rows';
 import type { AttemptResult, ClosableAttempt } from './attempt-closing';
 import { closeWithVerdict } from './attempt-closing';
@@ -31,7 +32,7 @@ export async function dispatchToWorkflow(
   }
   const startedAtMs = attempt.clock();
   const report = await services.workflows(dispatchOf(attempt, opened));
-  if (info.attempt === 1 && report.kind !== 'refused') {
+  if (info.firstCall && report.kind !== 'refused') {
     const ageMs = startedAtMs - Date.parse(info.receivedAt);
     services.metrics?.dispatchedAfter(ageMs / 1000, countedAs(attempt.ref, info));
   }
@@ -53,11 +54,17 @@ function dispatchOf(
   const input: WorkflowInput = {
     ...{ ...ref, subscriptionId, connectorId, externalId, eventType, receivedAt, attempt },
     ...{ replay: info.series - 1, contentType: info.contentType, headers: info.keptHeaders },
-    ...{ payloadSha256: info.payloadSha256, payload: jsonOf(payload) ?? null },
+    ...{ payloadSha256: info.payloadSha256, payload: shallowJson(payload) },
     payloadBase64: Buffer.from(payload).toString('base64'),
   };
   const summary = `${eventType} for ${subscriptionId ?? connectorId}`.slice(0, 200);
   return { ...ref, target: info.target, input, summary, timeoutMs: info.target.timeoutMs };
+}
+
+/** What is nested too deep cannot be written again, here or by whoever works on it. */
+function shallowJson(payload: Uint8Array): unknown {
+  const value = jsonOf(payload);
+  return isShallow(value, MAX_NESTING) ? value : null;
 }
 
 function refused(detail: string): AttemptResult {

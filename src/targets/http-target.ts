@@ -39,7 +39,6 @@ export interface TargetReport {
 export type CallTarget = (call: TargetCall) => Promise<TargetReport>;
 
 export interface HttpTargetsOptions {
-  readonly connectionsPerOrigin: number;
   /** Which addresses may be called, asked for at each call. */
   readonly policy: () => Promise<AddressPolicy>;
   /** Of connecting, the look-up included; 5 s unless told. */
@@ -65,7 +64,10 @@ export function httpTargets(options: HttpTargetsOptions): {
     for (const old of agents.values()) old.close().catch(() => undefined);
     agents.clear();
     const agent = new Agent({
-      connections: options.connectionsPerOrigin,
+      // As many connections as there are calls: behind a bound those of one tenant that hang would hold
+      // up the others at the same origin, and look like time-outs of theirs. What is called at once is
+      // bounded by whoever calls.
+      connections: null,
       connect: guardedConnector(
         policy,
         options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,

@@ -6,10 +6,14 @@ import type { Attributes } from '@opentelemetry/api';
 import { ValueType } from '@opentelemetry/api';
 import type { MetricData, ScopeMetrics } from '@opentelemetry/sdk-metrics';
 import { AggregationTemporality, DataPointType } from '@opentelemetry/sdk-metrics';
-import type { DeploymentFigures } from '../schemas/deployment-figures';
+import type { DeploymentFigures, HeldCount } from '../schemas/deployment-figures';
 
 export function deploymentMetrics(scope: string, figures: DeploymentFigures): ScopeMetrics {
-  const { connectors, subscriptions, backlog, sinks } = figures;
+  const { connectors, subscriptions, backlog, sinks, held } = figures;
+  const heldBy = (what: HeldCount['what']): Values =>
+    held
+      .filter((one) => one.what === what)
+      .map(({ tenant, why, count }) => [{ tenant, why }, count]);
   const metrics = [
     upDown(
       {
@@ -26,6 +30,23 @@ export function deploymentMetrics(scope: string, figures: DeploymentFigures): Sc
         unit: '{subscription}',
       },
       subscriptions.map(({ count, ...labels }) => [labels, count]),
+    ),
+    upDown(
+      {
+        name: 'waybill.targets_held',
+        description:
+          'Targets that get nothing: the breaker is not closed, or a person paused them.',
+        unit: '{target}',
+      },
+      heldBy('target'),
+    ),
+    upDown(
+      {
+        name: 'waybill.subscriptions_paused',
+        description: 'Subscriptions that collect and send nothing.',
+        unit: '{subscription}',
+      },
+      heldBy('subscription'),
     ),
     upDown(
       {

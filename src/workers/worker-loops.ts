@@ -7,7 +7,7 @@ import type { PublishingServices } from '../services/event-publishing';
 import type { Telemetry } from '../telemetry/telemetry';
 import type { temporalClient } from '../temporal/connections';
 import type { DatabaseClock } from './database-clock';
-import { attendRound } from './loops/attend';
+import { attendRound, gateWalk } from './loops/attend';
 import { attendActionsRound } from './loops/attend-actions';
 import { attendBulkReplaysRound } from './loops/attend-bulk-replays';
 import { runLoop } from './loops/loop';
@@ -46,11 +46,12 @@ export async function runWorkerLoops(context: LoopContext): Promise<void> {
 
 function deliveryLoops({ config, operations, client, signal, log }: LoopContext): Promise<void>[] {
   const workflows = deliveryWorkflows(config, client);
+  const walk = gateWalk();
   return [
     runLoop({
       name: 'attend',
       intervalMs: ATTEND_INTERVAL_MS,
-      round: () => attendRound({ operations, workflows, log }),
+      round: () => attendRound({ operations, workflows, log, walk }),
       signal,
       log,
     }),

@@ -28,7 +28,7 @@ import type { Closers } from './closers';
 import { DatabaseClock } from './database-clock';
 import { processSecrets } from './secrets';
 import { loadSigningKey } from './signing-keys';
-import { CONNECTIONS_PER_HOST, CONNECTIONS_PER_TARGET } from './worker-settings';
+import { CONNECTIONS_PER_HOST } from './worker-settings';
 import { actionWorkflows, deliveryWorkflows, taskQueue } from './workflows';
 
 /** Longer than a dispatch waits for a worker: what nobody took on is over before its reservation is. */
@@ -64,7 +64,6 @@ export async function workerServices(
 ): Promise<WorkerServices> {
   const { config, data, operations, telemetry, log } = parts;
   const targets = httpTargets({
-    connectionsPerOrigin: CONNECTIONS_PER_TARGET,
     policy: addressPolicy(data),
   });
   closers.add(() => targets.close());

@@ -2,9 +2,6 @@
 import type { WorkerOptions } from '@temporalio/worker';
 import type { Config } from '../schemas/config';
 
-/** Connections to one target at once. */
-export const CONNECTIONS_PER_TARGET = 64;
-
 /** Connections to one host at once. */
 export const CONNECTIONS_PER_HOST = 64;
 

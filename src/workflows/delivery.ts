@@ -22,6 +22,7 @@ import {
   followingDetails,
   heldDetails,
   inFlightDetails,
+  notDueDetails,
   retryDetails,
 } from '../domain/delivery-details';
 import type { DeliveryState } from '../domain/delivery-states';
@@ -150,6 +151,8 @@ class DeliveryActor {
         this.#mark.enter('Dispatched', retryDetails(tried, inIso(tried.dueInMs)));
         return this.#waiting.pause(tried.dueInMs);
       case 'not_due':
+        // An earlier run knew more; this one has not waited yet.
+        if (getCurrentDetails() === '') setCurrentDetails(notDueDetails(inIso(tried.dueInMs)));
         return this.#waiting.pause(tried.dueInMs);
       case 'in_flight':
         setCurrentDetails(inFlightDetails(tried));
@@ -168,9 +171,9 @@ class DeliveryActor {
   async #failed(facts: Parameters<typeof failedDetails>[0]): Promise<DeliveryResult | null> {
     const { deliveryId, failedWaitMs } = this.#input;
     this.#mark.enter('Failed', failedDetails(facts, deliveryId, inIso(failedWaitMs)));
-    await condition(() => this.#waiting.nudged, failedWaitMs);
-    if (!this.takeNudge()) return { state: 'Failed' };
-    this.#mark.leave('Replayed');
+    const ended = await this.#waiting.standBy(failedWaitMs);
+    if (ended === 'time') return { state: 'Failed' };
+    if (ended === 'news') this.#mark.leave('Replayed');
     return null;
   }
 

@@ -165,7 +165,7 @@ class BulkReplayActor {
     step: Extract<BulkReplayStep, { kind: 'planned' | 'paused' }>,
   ): Promise<BulkReplayResult | null> {
     this.#mark.enter(step.kind, bulkReplayDetails(step, this.#input.jobId));
-    await condition(() => this.#waiting.nudged, this.#input.waitMs);
-    return this.takeNudge() ? null : { state: step.kind };
+    const ended = await this.#waiting.standBy(this.#input.waitMs);
+    return ended === 'time' ? { state: step.kind } : null;
   }
 }

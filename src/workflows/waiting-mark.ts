@@ -3,7 +3,7 @@
  * change costs a history event, so they are written only on entering or leaving a waiting state.
  */
 import { defineSearchAttributeKey } from '@temporalio/common';
-import { setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
+import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 
 const STATE = defineSearchAttributeKey('WaybillState', 'KEYWORD');
 const CONNECTOR = defineSearchAttributeKey('WaybillConnector', 'KEYWORD');
@@ -13,7 +13,7 @@ export class WaitingMark {
   readonly #first: string;
   #connector: string | null = null;
   /** What the attributes say; null: nothing, it has never waited. */
-  #shown: { readonly state: string; readonly waits: boolean } | null = null;
+  #shown = carried();
 
   /** @param first the state in which the workflow begins */
   constructor(first: string) {
@@ -52,4 +52,13 @@ export class WaitingMark {
       { key: WAITING_SINCE, value: null },
     ]);
   }
+}
+
+/** A run that goes on for another one has its attributes, too. */
+function carried(): { readonly state: string; readonly waits: boolean } | null {
+  const { continuedFromExecutionRunId, typedSearchAttributes } = workflowInfo();
+  if (continuedFromExecutionRunId === undefined) return null;
+  const state = typedSearchAttributes.get(STATE);
+  if (state === undefined) return null;
+  return { state, waits: typedSearchAttributes.get(WAITING_SINCE) !== undefined };
 }

@@ -1,5 +1,5 @@
 /** How a workflow waits: for a time or for news, whichever comes first. */
-import { condition, setCurrentDetails } from '@temporalio/workflow';
+import { condition, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
 import { backoffMs } from '../domain/retry';
 import { troubleDetails } from '../domain/waiting-details';
 import type { Trouble } from './trouble';
@@ -34,10 +34,23 @@ export class Waiting {
     return nudged;
   }
 
+  /**
+   * Ends early also once the history is long enough for a new run: what is refused while it waits makes
+   * it longer and ends no wait. The caller goes back to where it looks whether one is due.
+   */
   async pause(ms: number): Promise<null> {
-    await condition(() => this.#nudged, Math.max(1, ms));
-    this.#nudged = false;
+    await this.standBy(ms);
     return null;
+  }
+
+  /** The same, and says what it ended by; `time`: there was no news. */
+  async standBy(ms: number): Promise<'news' | 'new_run' | 'time'> {
+    const early = await condition(
+      () => this.#nudged || workflowInfo().continueAsNewSuggested,
+      Math.max(1, ms),
+    );
+    if (this.takeNudge()) return 'news';
+    return early ? 'new_run' : 'time';
   }
 
   /** Waits after the `count`th trouble in a row, the longer the more there were. */
@@ -47,6 +60,9 @@ export class Waiting {
     // A short trouble passes before anybody could look; a longer one is for people to find.
     if (count > TROUBLES_BEFORE_MARK) this.#mark.stay(details);
     else setCurrentDetails(details);
-    return await this.pause(ms);
+    // Not every caller can go on in a new run: this wait is short, and ends by itself.
+    await condition(() => this.#nudged, ms);
+    this.#nudged = false;
+    return null;
   }
 }

@@ -43,6 +43,29 @@ const attemptsOf = (ref: DeliveryRef) =>
       from waybill.delivery_attempts where delivery_id = $1 order by attempt_no`,
     [ref.deliveryId],
   );
+test('a target that is gone pauses no subscription that has another one by now', async () => {
+  const moved = await insertCatalog(db, { subscription: 'moved' });
+  const other = await insertCatalog(db, { subscription: 'stays' });
+  const refs = [await receive(db, moved), await receive(db, other)];
+  const gone = { ...REFUSED, reason: 'target_gone', pauseSubscription: true } as const;
+  const attempts = await Promise.all(refs.map(async (ref) => (await open(db, ref)).info.attempt));
+  await db.rows(
+    `update waybill.subscriptions set target_id = 'stays-target' where subscription_id = 'moved'`,
+  );
+  for (const [at, ref] of refs.entries()) {
+    await close(ref, attempts[at] ?? 0, gone, receipt('failed'));
+  }
+  const rows = await db.rows(
+    `select subscription_id as id, state from waybill.subscriptions
+      where subscription_id in ('moved', 'stays') order by 1`,
+  );
+  expect(rows).toEqual([
+    { id: 'moved', state: 'active' },
+    { id: 'stays', state: 'paused' },
+  ]);
+  await db.rows(`update waybill.subscriptions set state = 'active', pause_reason = null`);
+});
+
 const topicsOf = async (ref: DeliveryRef) => {
   const rows = await db.rows<{ topic: string }>(
     `select regexp_replace(topic, '.*[.]', '') as topic from waybill.outbox_events

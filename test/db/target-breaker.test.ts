@@ -2,7 +2,8 @@
  * The breaker of a target in a real Postgres, as the roles that use it. Targets are not called here;
  * outcomes are given, and times are moved by an administrator.
  */
-import { storedDelivery } from '../support/stored-deliveries';
+import { insertCatalog } from '../support/catalog-fixture';
+import { open, storedDelivery } from '../support/stored-deliveries';
 import { TargetFlow } from '../support/target-flows';
 import type { TestDatabase } from '../support/test-database';
 import { createTestDatabase } from '../support/test-database';
@@ -74,6 +75,33 @@ test('a retry that is due while it is open is held, and its total span stands st
   await flow.timeOver();
   expect(await flow.release()).toBe(1);
   expect((await elapsed()) - before).toBeLessThan(30);
+});
+
+test.each([
+  [
+    'its instance is disabled',
+    `instances set status = 'disabled'`,
+    `instances set status = 'enabled'`,
+  ],
+  [
+    'its subscription is moved to another target',
+    `target_states set paused_at = now(), paused_by = 'ada', pause_reason = 'x'`,
+    `subscriptions set target_id = 'elsewhere-target'`,
+  ],
+])('the time that a retry is held until %s is not of its span', async (what, holds, ends) => {
+  const ref = await flow.receive();
+  await flow.attempt(ref, 'fails');
+  await insertCatalog(db, { subscription: 'elsewhere' }).catch(() => undefined);
+  const change = (text: string) =>
+    db.rows(`update waybill.deliveries set ${text} where delivery_id = $1`, [ref.deliveryId]);
+  await change('next_attempt_at = clock_timestamp()');
+  await db.rows(`update waybill.${holds}`);
+  expect(await flow.open(ref)).toMatchObject({ answer: 'held' });
+  await change(`gated_at = gated_at - interval '1 hour',
+    series_started_at = series_started_at - interval '1 hour'`);
+  const where = what.includes('subscription') ? ` where subscription_id = $1` : '';
+  await db.rows(`update waybill.${ends}${where}`, where === '' ? [] : [flow.fixture.subscription]);
+  expect((await open(db, ref)).info.seriesElapsedMs).toBeLessThan(60_000);
 });
 
 test('once its time is over one delivery is its probe, over all processes', async () => {

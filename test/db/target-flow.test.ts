@@ -2,7 +2,8 @@
  * Pauses, drain rates and room at a target in a real Postgres, as the roles that use them. Targets are
  * not called here; outcomes are given.
  */
-import { switchSubscription } from '../../src/db/target-flow';
+import { BEFORE_ALL_GATES, releaseGated } from '../../src/db/deliveries';
+import { switchSubscription, switchTarget } from '../../src/db/target-flow';
 import type { DeliveryRef } from '../../src/domain/delivery-activities';
 import { tenantId } from '../../src/domain/ids';
 import { insertCatalog } from '../support/catalog-fixture';
@@ -214,4 +215,28 @@ test('a thousand that wait at one target do not hold up the release of another',
   await flow.release(20);
   await flow.release(20);
   expect(await flow.why(late)).toBe('opened');
+});
+
+test('gates that stay closed, however many, do not keep the others from their round', async () => {
+  const closed = await Promise.all(
+    ['a', 'b'].map((name) => insertCatalog(db, { subscription: `${name}${count}` })),
+  );
+  for (const { subscription } of closed) {
+    const wish = { tenantId: ACME, id: `${subscription}-target`, pause: true, ...WHO };
+    await switchTarget(db.as('waybill_data'), wish);
+  }
+  for (const fixture of closed) await flow.why(await receive(db, fixture));
+  await flow.switch(true);
+  const ref = await flow.receive();
+  await flow.why(ref);
+  await flow.switch(false);
+  let after = BEFORE_ALL_GATES;
+  const released = [];
+  for (let round = 0; round < 4; round += 1) {
+    const answer = await releaseGated(db.as('waybill_operations'), 100, after, 1);
+    released.push(answer.released);
+    after = answer;
+  }
+  expect(released).toEqual([0, 0, 1, 0]);
+  expect(after).toMatchObject(BEFORE_ALL_GATES);
 });

@@ -24,12 +24,12 @@ test.each(
   expect(connectionFault(systemError(code, syscall))).toEqual({ kind: 'unproven', code });
 });
 
-test.each(['ENOTFOUND', 'UND_ERR_CONNECT_TIMEOUT', 'CERT_HAS_EXPIRED'])(
-  '%s comes before the first byte, whatever was called',
-  (code) => {
-    expect(connectionFault(systemError(code))).toEqual({ kind: 'unconnected', code });
-  },
-);
+test.each([
+  ...['ENOTFOUND', 'UND_ERR_CONNECT_TIMEOUT', 'CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID'],
+  ...['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'CERT_REVOKED', 'INVALID_CA'],
+])('%s comes before the first byte, whatever was called', (code) => {
+  expect(connectionFault(systemError(code))).toEqual({ kind: 'unconnected', code });
+});
 
 test.each(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'UND_ERR_SOCKET'])('%s proves nothing', (code) => {
   expect(connectionFault(systemError(code, 'connect')).kind).toBe('unproven');

@@ -46,6 +46,18 @@ test('no attempt is due earlier than the profile says, whatever the target asks 
   );
 });
 
+test('no attempt is due later than delay and jitter, or what the target asks for, make it', () => {
+  fc.assert(
+    fc.property(profiles, facts, (profile, fact) => {
+      const decision = decideRetry(profile, fact);
+      if (!decision.retry) return;
+      const planned = profileDelayMs(profile, fact.attemptsUsed) * (1 + profile.jitter);
+      const asked = Math.min(fact.retryAfterMs ?? 0, profile.retryAfterCapMs);
+      expect(decision.delayMs).toBeLessThanOrEqual(Math.ceil(Math.max(planned, asked)));
+    }),
+  );
+});
+
 test('every delay is a whole number that a timer can hold', () => {
   fc.assert(
     fc.property(profiles, facts, (profile, fact) => {

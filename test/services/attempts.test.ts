@@ -2,6 +2,7 @@
  * Attempts that never reach the target for want of a signature, and what is told of one that has ended
  * before. Real: Postgres, secrets, the call. Doubled: a provider with a defect.
  */
+import { openAttempt } from '../../src/db/deliveries';
 import { makeAttempt, type AttemptOptions } from '../../src/services/attempts';
 import { DeliveryRig } from '../support/delivery-rig';
 
@@ -60,4 +61,48 @@ test('whose answer was lost is told the same reason when it is looked at again',
   expect(failed).toMatchObject({ kind: 'failed', ...why });
   const again = await makeAttempt(rig.services, delivery, options);
   expect(again).toEqual({ kind: 'settled', state: 'Failed', attempts: 0, ...why });
+});
+
+test('a worker that was lost does not end a series whose next attempt is at once, within its span', async () => {
+  const fixture = await rig.catalog({
+    subscription: 'short',
+    retry: {
+      ...{ attempts: 3, jitter: 0, totalSpanMs: 30_000, retryAfterCapMs: 0 },
+      backoff: { kind: 'list', delaysMs: [60_000] },
+    },
+  });
+  const delivery = await rig.accept(fixture);
+  await openAttempt(rig.services.data, delivery, 'a worker that died');
+  const told = await makeAttempt(rig.services, delivery, { ...options, takeOver: true });
+  expect(told).toMatchObject({ kind: 'retry', reason: 'worker_lost', dueInMs: 0 });
+  rig.receiver.answers.push({ status: 503 });
+  expect(await makeAttempt(rig.services, delivery, options)).toMatchObject({ kind: 'failed' });
+});
+
+test('B022: the late answer to an attempt that was taken over changes nothing, and is kept', async () => {
+  const fixture = await rig.catalog({ subscription: 'late', timeoutMs: 700, breakerFailures: 1 });
+  const delivery = await rig.accept(fixture);
+  rig.receiver.answers.push('hang');
+  const seen = rig.receiver.calls.length;
+  const stale = makeAttempt(rig.services, delivery, options);
+  await rig.receiver.seen(seen + 1);
+  const taken = await makeAttempt(rig.services, delivery, { ...options, takeOver: true });
+  expect(taken).toMatchObject({ kind: 'retry', attempt: 1, reason: 'worker_lost' });
+  const next = await makeAttempt(rig.services, delivery, options);
+  expect(next).toEqual({ kind: 'acknowledged', attempt: 2 });
+  expect(await stale).toEqual({ kind: 'superseded', attempt: 1 });
+  const rows = await rig.db.rows(
+    `select attempt_no, outcome, late_evidence->>'reason' as late from waybill.delivery_attempts
+      where delivery_id = $1 order by attempt_no`,
+    [delivery.deliveryId],
+  );
+  expect(rows).toEqual([
+    { attempt_no: 1, outcome: 'unknown', late: 'timed_out' },
+    { attempt_no: 2, outcome: 'acknowledged', late: null },
+  ]);
+  expect(await rig.row(delivery)).toMatchObject({ state: 'Acknowledged', receipt_seq: 1 });
+  // Nor does it count against its target.
+  expect(
+    await rig.db.rows(`select from waybill.target_states where target_id = 'late-target'`),
+  ).toEqual([]);
 });

@@ -66,6 +66,7 @@ function settings(draw: Draw, requiredEvidence: readonly string[]): Document {
           { acknowledgedDays: 60, failedPayloadDays: 1 },
           { receiptDays: 1000, tenants: { acme: { rejectedDays: 1, receiptDays: 100 } } },
         ),
+        tenantInFlight: fc.integer({ min: 1, max: 10_000 }),
         eventRetentionDays: fc.integer({ min: 1, max: 3650 }),
         eventHoldDays: fc.integer({ min: 1, max: 3650 }),
         targetAddresses: fc.record(

@@ -21,7 +21,7 @@ import { httpTargets } from '../../src/targets/http-target';
 import { workflowTargets } from '../../src/temporal/workflow-targets';
 import { DeliveryWorkflows } from '../../src/temporal/delivery-starter';
 import type { DeliveryTiming } from '../../src/temporal/delivery-starter';
-import { attendRound } from '../../src/workers/loops/attend';
+import { attendRound, gateWalk } from '../../src/workers/loops/attend';
 import { runLoop } from '../../src/workers/loops/loop';
 import type { CatalogFixture, CatalogOptions } from './catalog-fixture';
 import { insertCatalog } from './catalog-fixture';
@@ -55,6 +55,7 @@ export class DeliveryRig {
   readonly services: AttemptServices;
   readonly queuePrefix = `test-${randomUUID()}-`;
   readonly queue = `${this.queuePrefix}deliveries`;
+  readonly #walk = gateWalk();
   readonly #closers: (() => Promise<unknown>)[] = [];
 
   private constructor(parts: {
@@ -79,7 +80,6 @@ export class DeliveryRig {
     const receiver = await Receiver.start();
     const connection = await Connection.connect({ address });
     const targets = httpTargets({
-      connectionsPerOrigin: 8,
       policy: addressPolicy(db.as('waybill_data')),
     });
     const services: AttemptServices = {
@@ -105,8 +105,11 @@ export class DeliveryRig {
     return insertCatalog(this.db, { targetUrl: `${this.receiver.url}/hook`, ...options });
   }
 
-  /** Runs the worker, and releases what waits at gates, until the rig stops. */
-  async work(): Promise<void> {
+  /**
+   * Runs the worker, and releases what waits at gates, until the rig stops.
+   * @param slots attempts that it makes at once
+   */
+  async work({ slots = 100 } = {}): Promise<void> {
     const stopping = new AbortController();
     const loop = runLoop({
       name: 'attend',
@@ -129,6 +132,7 @@ export class DeliveryRig {
       workflowBundle: { codePath: workflowBundle() },
       activities: deliveryActivities(this.services),
       maxCachedWorkflows: 100,
+      maxConcurrentActivityTaskExecutions: slots,
       shutdownGraceTime: 2_000,
     });
     const running = worker.run();
@@ -143,7 +147,7 @@ export class DeliveryRig {
   attend(): Promise<boolean> {
     const operations = this.db.as('waybill_operations');
     const log = pino({ level: 'silent' });
-    return attendRound({ operations, workflows: this.workflows(), log });
+    return attendRound({ operations, workflows: this.workflows(), log, walk: this.#walk });
   }
 
   workflows(timing: Partial<DeliveryTiming> = {}): DeliveryWorkflows {

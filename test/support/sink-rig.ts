@@ -29,7 +29,6 @@ export class SinkRig {
   readonly troubles: SinkTrouble[] = [];
   readonly services: PublishingServices;
   readonly #targets = httpTargets({
-    connectionsPerOrigin: 16,
     policy: () => Promise.resolve({ ...STRICT_ADDRESSES, allow: ['127.0.0.1'] }),
   });
   readonly #receivers: Receiver[] = [];

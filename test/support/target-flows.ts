@@ -76,8 +76,8 @@ export class TargetFlow {
     await this.ends(ref, await this.begins(ref), how);
   }
 
-  release(limit = 100): Promise<number> {
-    return releaseGated(this.#db.as('waybill_operations'), limit);
+  async release(limit = 100): Promise<number> {
+    return (await releaseGated(this.#db.as('waybill_operations'), limit)).released;
   }
 
   switch(pause: boolean, tenant = ACME) {

@@ -152,7 +152,6 @@ describe('a call', () => {
 
   function calling(policy: AddressPolicy, lookUp?: LookUp) {
     const targets = httpTargets({
-      connectionsPerOrigin: 2,
       policy: () => Promise.resolve(policy),
       ...(lookUp === undefined ? {} : { lookUp }),
     });
@@ -194,7 +193,7 @@ describe('a call', () => {
 
   test('whose name server never answers ends when connecting may take no longer', async () => {
     const targets = httpTargets({
-      ...{ connectionsPerOrigin: 1, connectTimeoutMs: 100, lookUp: () => undefined },
+      ...{ connectTimeoutMs: 100, lookUp: () => undefined },
       policy: () => Promise.resolve(LOOPBACK),
     });
     closers.push(() => targets.close());
@@ -229,7 +228,6 @@ describe('a call', () => {
   test('uses no connection that another policy has let through', async () => {
     let policy = LOOPBACK;
     const targets = httpTargets({
-      connectionsPerOrigin: 2,
       policy: () => Promise.resolve(policy),
     });
     closers.push(() => targets.close());

@@ -17,6 +17,7 @@ function opened(info: Partial<OpenedAttempt['info']>): OpenedAttempt {
       receivedAt: '2026-01-01T00:00:00Z',
       contentType: 'application/json',
       keptHeaders: [['X-GitHub-Event', 'push']],
+      firstCall: true,
       ...info,
     } as OpenedAttempt['info'],
   };

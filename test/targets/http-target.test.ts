@@ -2,11 +2,11 @@
 import { createServer } from 'node:http';
 import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import type { TargetCall, TargetReport } from '../../src/targets/http-target';
 import { httpTargets } from '../../src/targets/http-target';
 
 const targets = httpTargets({
-  connectionsPerOrigin: 2,
   policy: () => Promise.resolve({ http: true, ports: [80], allow: ['127.0.0.0/8'] }),
 });
 const servers: Server[] = [];
@@ -125,6 +125,40 @@ test.each([
   });
   const report = await call(url, { success: { pointer: '/ok', equals: true } });
   expect(report.answer).toMatchObject({ bodyAccepted: accepted });
+});
+
+test.each([
+  ['nested without end', '['.repeat(60_000)],
+  ['nested as deep as fits', `${'['.repeat(30_000)}${']'.repeat(30_000)}`],
+  ['longer than what is read', `{"pad":"${'a'.repeat(70_000)}","ok":true}`],
+  ['the success only as an inherited name', '{"__proto__":{"ok":true}}'],
+  ['bytes that are no UTF-8', Buffer.from([0x7b, 0xff, 0xfe, 0x7d])],
+  ['a bomb of gzip', gzipSync(Buffer.alloc(50_000_000))],
+  ['success in gzip, which nobody asked for', gzipSync('{"ok":true}')],
+])('the declared body check is not passed by a body that is %s', async (_what, body) => {
+  const url = await serve((_request, response) => {
+    response.setHeader('content-encoding', Buffer.isBuffer(body) ? 'gzip' : 'identity').end(body);
+  });
+  const report = await call(url, { success: { pointer: '/ok', equals: true }, timeoutMs: 5_000 });
+  expect(report.answer).toMatchObject({ kind: 'answered', status: 200, bodyAccepted: false });
+});
+
+test('calls that hang take no connection from others to the same origin', async () => {
+  const url = await serve((request, response) => {
+    if (request.url === '/hook') return;
+    response.end();
+  });
+  const hanging = Array.from({ length: 150 }, () => call(url, { timeoutMs: 3_000 }));
+  expect((await call(new URL('/other', url).href)).answer).toMatchObject({ status: 200 });
+  servers.at(-1)?.closeAllConnections();
+  await Promise.all(hanging);
+});
+
+test('an answer whose headers are longer than any is a lost answer', async () => {
+  const url = await serve((_request, response) => {
+    response.writeHead(200, { 'x-long': 'a'.repeat(100_000) }).end();
+  });
+  expect((await call(url)).answer).toEqual({ kind: 'lost', reason: 'answer_lost' });
 });
 
 test('a name that does not resolve proves that nothing was sent', async () => {

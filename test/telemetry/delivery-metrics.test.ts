@@ -111,6 +111,45 @@ test('a target that was not reached has no latency', async () => {
   expect(await latency()).toEqual({ count: 0, sumS: 0 });
 });
 
+test('a target that is reached by a later attempt was dispatched to by that one', async () => {
+  const back = await rig.catalog({
+    subscription: 'back',
+    retry: AT_ONCE,
+    targetUrl: 'http://127.0.0.1:1/',
+  });
+  const ref = await rig.accept(back);
+  await attempt(ref);
+  await rig.db.rows(
+    `update waybill.targets set config = jsonb_set(config, '{url}', to_jsonb($1::text))
+      where target_id = 'back-target'`,
+    [`${rig.receiver.url}/hook`],
+  );
+  await rig.db.rows(
+    `update waybill.deliveries set received_at = received_at - interval '100 s'
+      where delivery_id = $1`,
+    [ref.deliveryId],
+  );
+  expect(await attempt(ref)).toMatchObject({ kind: 'acknowledged', attempt: 2 });
+  const { count, sumS } = await latency();
+  expect(count).toBe(1);
+  expect(sumS).toBeGreaterThanOrEqual(100);
+});
+
+test('a delivery that is told of by its event alone was dispatched with it', async () => {
+  const told = await rig.catalog({ subscription: 'told' });
+  await rig.db.rows(
+    `update waybill.targets set kind = 'event', config = '{"timeoutMs": 10000}'
+      where target_id = 'told-target'`,
+  );
+  expect(await attempt(await rig.accept(told))).toMatchObject({ kind: 'acknowledged' });
+  expect(await latency()).toMatchObject({ count: 1 });
+});
+
+test('the share that was dispatched within two seconds, which is what is aimed at, can be read', async () => {
+  await attempt(await rig.accept(fixture));
+  expect(await telemetry.text()).toMatch(/_delivery_latency_bucket\{[^}]*le="2"\} 1\n/);
+});
+
 test('a delivery that cannot be dispatched is counted as failed, and not as dispatched', async () => {
   const ended = await rig.catalog({ subscription: 'ended' });
   const ref = await rig.accept(ended);

@@ -114,6 +114,35 @@ test('the queue is young while nothing is overdue, and as old as what is most ov
   expect(age).toBeLessThan(180);
 });
 
+test('breakers that are not closed, and what is paused, are counted by tenant', async () => {
+  await rig.catalog({ tenant: 'hooli', subscription: 'a' });
+  await rig.catalog({ tenant: 'hooli', subscription: 'b' });
+  await rig.catalog({ tenant: 'hooli', subscription: 'c' });
+  await rig.db.rows(
+    `insert into waybill.target_states (tenant_id, target_id, breaker, open_until, probe_until,
+        paused_at, paused_by, pause_reason) values
+      ('hooli', 'a-target', 'open', clock_timestamp(), null, null, null, null),
+      ('hooli', 'b-target', 'half_open', clock_timestamp(), clock_timestamp(), now(), 'ada', 'x'),
+      ('hooli', 'c-target', 'closed', null, null, null, null, null)`,
+  );
+  await reportRound(operations, telemetry, 'one');
+  const text = await telemetry.text();
+  expect(text.split('\n').filter((line) => /^waybill_(targets|subscriptions)_/.test(line))).toEqual(
+    [
+      'waybill_targets_held{tenant="hooli",why="breaker_half_open"} 1',
+      'waybill_targets_held{tenant="hooli",why="breaker_open"} 1',
+      'waybill_targets_held{tenant="hooli",why="paused"} 1',
+      'waybill_subscriptions_paused{tenant="globex",why="paused"} 1',
+    ],
+  );
+  expect((await read('one', 1))?.held).toEqual([
+    { what: 'subscription', tenant: 'globex', why: 'paused', count: 1 },
+    { what: 'target', tenant: 'hooli', why: 'breaker_half_open', count: 1 },
+    { what: 'target', tenant: 'other', why: 'breaker_open', count: 1 },
+    { what: 'target', tenant: 'other', why: 'paused', count: 1 },
+  ]);
+});
+
 test('an attempt counts as open until it is closed, also without its worker', async () => {
   const fixture = await rig.catalog({ tenant: 'umbrella' });
   await openAttempt(rig.services.data, await rig.accept(fixture), 'a worker that died');

@@ -5,6 +5,7 @@ const ABOUT = { tenantId: 'acme', connectorId: 'github', direction: 'inbound' } 
 const FIGURES = {
   connectors: [{ provider: 'github', state: 'active', count: 2 }],
   subscriptions: [{ tenant: 'acme', connector: 'github', count: 3 }],
+  held: [],
   backlog: { queueAgeS: 1.5, openAttempts: 4 },
   sinks: [],
 };

@@ -121,6 +121,15 @@ test('nothing runs on a queue of Waybill itself, whatever is allowed', async () 
   await expect(theirs(ref.deliveryId).describe()).rejects.toThrow(WorkflowNotFoundError);
 });
 
+test('JSON that is nested too deep comes as bytes alone', async () => {
+  const body = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+  const ref = await rig.accept(await toWorkflow(), body);
+  expect(await attempt(ref)).toMatchObject({ kind: 'acknowledged' });
+  const [input] = await given(ref.deliveryId, 'start');
+  expect(input).toMatchObject({ payload: null });
+  expect(Buffer.from(input?.payloadBase64 ?? '', 'base64').toString()).toBe(body);
+});
+
 test('a payload that is too large for a history fails, visibly', async () => {
   const ref = await rig.accept(await toWorkflow(), Buffer.alloc(600 * 1024, 'a'));
   const told = await attempt(ref);

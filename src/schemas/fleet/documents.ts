@@ -56,6 +56,7 @@ export const SettingsDocument = z.strictObject({
   targetAddresses: WrittenAddressPolicy.optional(),
   workflowTargets: WrittenAllowedWorkflows.optional(),
   retention: WrittenRetention.optional(),
+  tenantInFlight: z.int().min(1).max(10_000).optional(),
   requiredEvidence: RequiredEvidence.optional(),
   trustedSigners: TrustedSigners.optional(),
 });

@@ -47,7 +47,7 @@ export function writtenSettings(row: SettingsRow): WrittenDocument {
     workflowTargets: row.workflowTargets.map(({ taskQueue, workflowType, tenants }) => ({
       ...{ taskQueue, type: workflowType, tenants: tenants ?? undefined },
     })),
-    retention: row.retention,
+    ...{ retention: row.retention, tenantInFlight: row.tenantInFlight },
     // Null says something here: a file without the field would leave what it is then.
     ...{ requiredEvidence: row.requiredEvidence, trustedSigners: row.trustedSigners },
   };

@@ -165,7 +165,8 @@ function identityContradictions({ kind, delivery_id }: SchemeFields): Contradict
 const neverKept = new Set([
   ...['authorization', 'proxy-authorization', 'cookie', 'set-cookie'],
   ...['host', 'connection', 'keep-alive', 'content-length', 'transfer-encoding'],
-  ...['te', 'trailer', 'upgrade', 'webhook-id', 'webhook-timestamp', 'webhook-signature'],
+  ...['te', 'trailer', 'upgrade', 'expect', 'proxy-connection'],
+  ...['webhook-id', 'webhook-timestamp', 'webhook-signature'],
 ]);
 
 function keptHeaderContradictions({ kept_headers, signature }: SchemeFields): Contradiction[] {

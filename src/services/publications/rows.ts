@@ -41,6 +41,7 @@ export function settingsRow(thing: SettingsDocument, before: SettingsRow): Setti
     targetAddresses: thing.targetAddresses ?? before.targetAddresses,
     workflowTargets: thing.workflowTargets ?? before.workflowTargets,
     retention: thing.retention ?? before.retention,
+    tenantInFlight: thing.tenantInFlight ?? before.tenantInFlight,
     requiredEvidence: thing.requiredEvidence ?? before.requiredEvidence,
     trustedSigners:
       thing.trustedSigners === undefined ? before.trustedSigners : thing.trustedSigners,

@@ -21,6 +21,8 @@ export interface TemporalOptions {
   readonly databaseFile?: string;
   readonly namespace?: string;
   readonly searchAttributes: SearchAttributeTypes;
+  /** Settings of the server by name, as JSON texts, beside those that Waybill needs. */
+  readonly dynamicConfig?: Readonly<Record<string, string>>;
   readonly log?: (line: string) => void;
 }
 
@@ -66,6 +68,11 @@ export async function startTemporal(options: TemporalOptions): Promise<TemporalS
 function temporalSpec(options: TemporalOptions, namespace: string): GuardSpec {
   const attributes = Object.entries(options.searchAttributes);
   const file = options.databaseFile;
+  const settings = {
+    'matching.enableFairness': 'true',
+    'frontend.enableCancelWorkerPollsOnShutdown': 'true',
+    ...options.dynamicConfig,
+  };
   return {
     name: 'temporal',
     command: options.executable,
@@ -74,8 +81,7 @@ function temporalSpec(options: TemporalOptions, namespace: string): GuardSpec {
       ...['--port', String(options.port), '--ui-port', String(options.uiPort)],
       ...['--namespace', namespace],
       ...(file === undefined ? [] : ['--db-filename', file]),
-      ...['--dynamic-config-value', 'matching.enableFairness=true'],
-      ...['--dynamic-config-value', 'frontend.enableCancelWorkerPollsOnShutdown=true'],
+      ...Object.entries(settings).flatMap((one) => ['--dynamic-config-value', one.join('=')]),
       ...attributes.flatMap(([name, type]) => ['--search-attribute', `${name}=${type}`]),
     ],
     env: serverEnvironment(process.env),

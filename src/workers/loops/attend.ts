@@ -4,7 +4,8 @@
  */
 import type { Logger } from 'pino';
 import type { Database } from '../../db/database';
-import { claimUnattended, releaseGated } from '../../db/deliveries';
+import type { GatePlace } from '../../db/deliveries';
+import { BEFORE_ALL_GATES, claimUnattended, releaseGated } from '../../db/deliveries';
 import { deliveryId, tenantId } from '../../domain/ids';
 import type { UnattendedDelivery } from '../../schemas/delivery-rows';
 import type { DeliveryWorkflows } from '../../temporal/delivery-starter';
@@ -18,6 +19,17 @@ export interface AttendOptions {
   readonly operations: Database;
   readonly workflows: DeliveryWorkflows;
   readonly log: Logger;
+  /** Carries over from round to round. */
+  readonly walk: GateWalk;
+}
+
+/** Where the next round goes on among the gates. */
+export interface GateWalk {
+  after: GatePlace;
+}
+
+export function gateWalk(): GateWalk {
+  return { after: BEFORE_ALL_GATES };
 }
 
 /** Released in one round over all gates; each at its own rate. */
@@ -25,7 +37,8 @@ const RELEASED_AT_ONCE = 500;
 
 /** One round, after releasing what nothing holds any more; true when the batch was full. */
 export async function attendRound(options: AttendOptions): Promise<boolean> {
-  await releaseGated(options.operations, RELEASED_AT_ONCE);
+  const { operations, walk } = options;
+  walk.after = await releaseGated(operations, RELEASED_AT_ONCE, walk.after);
   return await attendClaimed({
     claim: (limit) => claimUnattended(options.operations, limit, CLAIM_MS),
     attend: (row) => attend(options, row),

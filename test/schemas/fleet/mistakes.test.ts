@@ -93,6 +93,16 @@ describe('a mistake names document, line, field and remedy', () => {
       /^4 .* http\.url: must hold no user name or password/,
     ],
     [
+      'a password behind a third slash',
+      `${TARGET}http: { url: "https:///me:pass@x.test/" }\n`,
+      /^4 .* http\.url: must hold no user name or password/,
+    ],
+    [
+      'an empty password',
+      `${TARGET}http: { url: "https://@x.test/" }\n`,
+      /^4 .* http\.url: must hold no user name or password/,
+    ],
+    [
       'a short ingress reference',
       INGRESS.replace('acme-pushes-1f', 'short'),
       /^8 .* ingress\.ref: write at least 8 characters; better a long random text/,
