@@ -37,6 +37,23 @@ begin atomic
     on conflict do nothing;
 end;
 
+-- What was accepted under a key within the window before or after an instant, as the key that it had then:
+-- keys are forgotten, and what is readmitted is judged as of its receipt. Null: nothing was.
+create function waybill.accepted_around(
+  p_tenant text, p_subscription text, p_key text, p_at timestamptz, p_window interval
+) returns waybill.dedup_keys language sql stable
+begin atomic
+  select d.tenant_id, d.subscription_id, d.dedup_key, d.delivery_id, d.payload_sha256, r.at + p_window
+    from waybill.deliveries d
+    left join waybill.deliveries o on o.tenant_id = d.tenant_id and o.delivery_id = d.readmitted_from
+    cross join lateral (select coalesce(o.received_at, d.received_at) as at) r
+    -- By the index of external ids: a key is one of them.
+    where d.tenant_id = p_tenant and d.external_id = p_key and d.dedup_key = p_key
+      and d.subscription_id = p_subscription and d.state not in ('Rejected', 'Deduplicated')
+      and r.at > p_at - p_window and r.at < p_at + p_window
+    order by r.at limit 1;
+end;
+
 -- Stores a verified request. Answers {outcome, deliveryId, firstDeliveryId, receivedAt}:
 --   accepted   a delivery was born Received;
 --   duplicate  the key was seen within the window: born Deduplicated, names the first;
@@ -48,7 +65,8 @@ create function waybill.ingest_delivery(
   p_subscription text,
   p_fields jsonb,       -- connectorId, instanceId, externalId, eventType, dedupKey, contentType,
                         -- keptHeaders, evidence, signedAtMs, toleranceMs, aheadMs, retryHorizonS;
-                        -- of one that is readmitted: readmittedFrom, judgedAt
+                        -- recordStale: false where a stale one leaves no row, as its sender has had
+                        -- too many; of one that is readmitted: readmittedFrom, judgedAt
   p_payload bytea,
   p_attend_after_ms integer
 ) returns jsonb language plpgsql as $$
@@ -59,6 +77,7 @@ declare
   v_judged_at timestamptz;
   v_key text := p_fields->>'dedupKey';
   v_first waybill.dedup_keys;
+  v_window interval;
   v_skew_ms bigint;
   v_outcome text := 'accepted';
 begin
@@ -69,7 +88,7 @@ begin
     v_skew_ms := (extract(epoch from v_judged_at) * 1000 - (p_fields->>'signedAtMs')::numeric)::bigint;
     if v_skew_ms > (p_fields->>'toleranceMs')::bigint or -v_skew_ms > (p_fields->>'aheadMs')::bigint then
       -- What is readmitted has its row already.
-      if v_origin is null then
+      if v_origin is null and coalesce((p_fields->>'recordStale')::boolean, true) then
         perform waybill.store_rejected(p_tenant, p_delivery, p_subscription, p_payload,
           p_fields || jsonb_build_object('reason', 'signature_stale', 'detail',
             format('signed %s ms before receipt', v_skew_ms)));
@@ -78,22 +97,29 @@ begin
     end if;
   end if;
 
-  -- A concurrent copy waits here for the first one's commit, then meets its row.
-  insert into waybill.dedup_keys as k
-      (tenant_id, subscription_id, dedup_key, delivery_id, payload_sha256, expires_at)
-    select p_tenant, p_subscription, v_key, p_delivery, v_sha,
-           clock_timestamp() + greatest(make_interval(mins => s.replay_window_minutes),
-             -- Not shorter than the vendor sends it again.
-             make_interval(secs => (p_fields->>'retryHorizonS')::integer))
-      from waybill.settings s
-    on conflict (tenant_id, subscription_id, dedup_key) do update
-      set delivery_id = excluded.delivery_id, payload_sha256 = excluded.payload_sha256,
-          expires_at = excluded.expires_at
-      where k.expires_at <= clock_timestamp()
-    returning * into v_first;
+  select greatest(make_interval(mins => s.replay_window_minutes),
+      -- Not shorter than the vendor sends it again.
+      make_interval(secs => (p_fields->>'retryHorizonS')::integer))
+    into strict v_window from waybill.settings s;
+  if v_origin is not null then
+    v_first := waybill.accepted_around(p_tenant, p_subscription, v_key, v_judged_at, v_window);
+  end if;
   if v_first.delivery_id is null then
-    select * into strict v_first from waybill.dedup_keys
-      where tenant_id = p_tenant and subscription_id = p_subscription and dedup_key = v_key;
+    -- A concurrent copy waits here for the first one's commit, then meets its row.
+    insert into waybill.dedup_keys as k
+        (tenant_id, subscription_id, dedup_key, delivery_id, payload_sha256, expires_at)
+      values (p_tenant, p_subscription, v_key, p_delivery, v_sha, clock_timestamp() + v_window)
+      on conflict (tenant_id, subscription_id, dedup_key) do update
+        set delivery_id = excluded.delivery_id, payload_sha256 = excluded.payload_sha256,
+            expires_at = excluded.expires_at
+        where k.expires_at <= clock_timestamp()
+      returning * into v_first;
+    if v_first.delivery_id is null then
+      select * into strict v_first from waybill.dedup_keys
+        where tenant_id = p_tenant and subscription_id = p_subscription and dedup_key = v_key;
+    end if;
+  end if;
+  if v_first.delivery_id <> p_delivery then
     v_outcome := case when v_first.payload_sha256 = v_sha then 'duplicate' else 'conflict' end;
   end if;
 

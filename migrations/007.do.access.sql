@@ -66,6 +66,7 @@ grant execute on function
   waybill.keep_artifact(text, bytea, bytea),
   waybill.ingest_delivery(text, uuid, text, jsonb, bytea, integer),
   waybill.store_rejected(text, uuid, text, bytea, jsonb),
+  waybill.accepted_around(text, text, text, timestamptz, interval),
   waybill.read_rejected(text, uuid),
   waybill.readmit_delivery(text, uuid, uuid, jsonb, integer),
   waybill.ms_until(timestamptz),

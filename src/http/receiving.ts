@@ -9,6 +9,7 @@ import { tenantId } from '../domain/ids';
 import type { Unverified, Verified } from '../domain/verification';
 import { point } from '../points';
 import type { IngressAnswer } from '../schemas/api-ingress';
+import type { IngestAnswer } from '../schemas/delivery-rows';
 import type { WebhookRequest } from '../signing/webhooks/request';
 import { verify } from '../signing/webhooks/verify';
 import { readBody } from './bodies';
@@ -18,9 +19,9 @@ import { answerSigned, answerUnsigned } from './handshakes';
 import { fixedReply, type IngressReply } from './ingress-replies';
 import { isOurFault, readIngressSecrets } from './ingress-secrets';
 import type { OpenIngress } from './open-ingresses';
-import { HttpProblem } from './problems';
 import { deliveryOf, evidenceOf } from './verified-requests';
 import {
+  limited,
   note,
   secretUnavailable,
   skewText,
@@ -96,8 +97,9 @@ async function ingest(
     return { outcome: 'ignored' };
   }
   await point('ingest.verified');
-  const stored = await ingestDelivery(deps.data, delivery);
+  const { stored, waitS } = await store(receiving, delivery);
   await point('ingest.committed');
+  if (waitS !== null) throw limited(receiving, waitS);
   note(receiving, stored.outcome, { deliveryId });
   switch (stored.outcome) {
     case 'stale':
@@ -108,6 +110,29 @@ async function ingest(
     case 'duplicate':
     case 'conflict':
       return { outcome: stored.outcome, deliveryId, firstDeliveryId: stored.firstDeliveryId };
+  }
+}
+
+/**
+ * Only the database knows whether it is stale, and stores it in the same statement: it is counted as a
+ * refusal before, and that is taken back when it was none. `waitS`: it is one too many and left no row.
+ */
+async function store(
+  { deps, limit, ref, ip }: Receiving,
+  delivery: VerifiedRequest,
+): Promise<{ readonly stored: IngestAnswer; readonly waitS: number | null }> {
+  if (delivery.freshness === null) {
+    return { stored: await ingestDelivery(deps.data, delivery), waitS: null };
+  }
+  const counted = await limit.count(ref, ip);
+  let isStale = false;
+  try {
+    const recordStale = counted.waitS === null;
+    const stored = await ingestDelivery(deps.data, { ...delivery, recordStale });
+    isStale = stored.outcome === 'stale';
+    return { stored, waitS: isStale ? counted.waitS : null };
+  } finally {
+    if (!isStale) await counted.takeBack();
   }
 }
 
@@ -131,10 +156,7 @@ async function refuse(
 ): Promise<never> {
   const { deps, limit, ref, ingress, scheme } = receiving;
   const waitS = await limit.waitS(ref, why.remoteAddress);
-  if (waitS !== null) {
-    note(receiving, 'limited', {});
-    throw new HttpProblem('rejections_limited', '', { headers: { 'retry-after': String(waitS) } });
-  }
+  if (waitS !== null) throw limited(receiving, waitS);
   const deliveryId = deps.newDeliveryId();
   const evidence = { ...evidenceOf(scheme), remoteAddress: why.remoteAddress };
   const { request, ...described } = describeRefused({ ingress, deliveryId, ref }, scheme, webhook);
