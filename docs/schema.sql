@@ -1194,6 +1194,9 @@ table version_capabilities
   grant select to waybill_observer
   grant select to waybill_operations
 
+function accepted_around(p_tenant text, p_subscription text, p_key text, p_at timestamp with time zone, p_window interval) returns waybill.dedup_keys, sql, stable
+  grant execute to waybill_data
+
 function action_facts(a waybill.actions) returns jsonb, sql, volatile
   grant execute to waybill_data
 

@@ -37,6 +37,23 @@ begin atomic
     on conflict do nothing;
 end;
 
+-- What was accepted under a key within the window before or after an instant, as the key that it had then:
+-- keys are forgotten, and what is readmitted is judged as of its receipt. Null: nothing was.
+create function waybill.accepted_around(
+  p_tenant text, p_subscription text, p_key text, p_at timestamptz, p_window interval
+) returns waybill.dedup_keys language sql stable
+begin atomic
+  select d.tenant_id, d.subscription_id, d.dedup_key, d.delivery_id, d.payload_sha256, r.at + p_window
+    from waybill.deliveries d
+    left join waybill.deliveries o on o.tenant_id = d.tenant_id and o.delivery_id = d.readmitted_from
+    cross join lateral (select coalesce(o.received_at, d.received_at) as at) r
+    -- By the index of external ids: a key is one of them.
+    where d.tenant_id = p_tenant and d.external_id = p_key and d.dedup_key = p_key
+      and d.subscription_id = p_subscription and d.state not in ('Rejected', 'Deduplicated')
+      and r.at > p_at - p_window and r.at < p_at + p_window
+    order by r.at limit 1;
+end;
+
 -- A verified request on its way into the tables.
 create type waybill.arrival as (
   place integer,
@@ -64,7 +81,8 @@ create function waybill.ingest_deliveries(
   p_items jsonb,        -- each deliveryId, subscriptionId, attendAfterMs, payloadBytes, connectorId,
                         -- instanceId, externalId, eventType, dedupKey, contentType, keptHeaders,
                         -- evidence, signedAtMs, toleranceMs, aheadMs, retryHorizonS;
-                        -- of one that is readmitted: readmittedFrom, judgedAt
+                        -- recordStale: false where a stale one leaves no row, as its sender has had
+                        -- too many; of one that is readmitted: readmittedFrom, judgedAt
   p_payloads bytea      -- of all of them, one after the other
 ) returns jsonb language plpgsql as $$
 declare
@@ -79,8 +97,10 @@ begin
   select array_agg(row(x.place, x.f->>'deliveryId', x.f->>'subscriptionId', x.f->>'dedupKey', x.f,
         x.payload, sha256(x.payload), x.skew_ms,
         case when x.skew_ms > (x.f->>'toleranceMs')::bigint or -x.skew_ms > (x.f->>'aheadMs')::bigint
-          then 'stale' else 'accepted' end,
-        null)::waybill.arrival)
+            then 'stale'
+          when e.delivery_id is null then 'accepted'
+          when e.payload_sha256 = sha256(x.payload) then 'duplicate' else 'conflict' end,
+        e.delivery_id)::waybill.arrival)
     into v_all
     from (
       select i.place, i.f,
@@ -91,7 +111,11 @@ begin
           (extract(epoch from coalesce((i.f->>'judgedAt')::timestamptz, v_now)) * 1000
             - (i.f->>'signedAtMs')::numeric)::bigint as skew_ms
         from jsonb_array_elements(p_items) with ordinality i (f, place)
-    ) x;
+    ) x
+    left join lateral waybill.accepted_around(p_tenant, x.f->>'subscriptionId', x.f->>'dedupKey',
+        (x.f->>'judgedAt')::timestamptz,
+        greatest(v_window, make_interval(secs => (x.f->>'retryHorizonS')::integer))) e
+      on x.f->>'readmittedFrom' is not null;
 
   -- A concurrent copy waits here for the first one's commit, then meets its row.
   insert into waybill.dedup_keys as k
@@ -154,7 +178,7 @@ end
 $$;
 
 -- The arrivals with what became of each, where not every one of them has taken its key. Those that came
--- too late are stored as rejected, unless they have their row already.
+-- too late are stored as rejected, unless they have their row already or are not to have one.
 create function waybill.judge_arrivals(p_tenant text, p_all waybill.arrival[])
 returns waybill.arrival[] language plpgsql as $$
 declare
@@ -164,9 +188,10 @@ begin
       a.fields || jsonb_build_object('reason', 'signature_stale', 'detail',
         format('signed %s ms before receipt', a.skew_ms)))
     from unnest(p_all) a
-    where a.outcome = 'stale' and a.fields->>'readmittedFrom' is null;
+    where a.outcome = 'stale' and a.fields->>'readmittedFrom' is null
+      and coalesce((a.fields->>'recordStale')::boolean, true);
   select array_agg(case
-        when a.outcome = 'stale' or k.delivery_id = a.delivery_id then a
+        when a.outcome <> 'accepted' or k.delivery_id = a.delivery_id then a
         else row(a.place, a.delivery_id, a.subscription_id, a.dedup_key, a.fields, a.payload, a.sha256,
           a.skew_ms, case k.payload_sha256 when a.sha256 then 'duplicate' else 'conflict' end,
           k.delivery_id)::waybill.arrival end)

@@ -67,6 +67,7 @@ grant execute on function
   waybill.ingest_deliveries(text, jsonb, bytea),
   waybill.judge_arrivals(text, waybill.arrival[]),
   waybill.store_rejected(text, uuid, text, bytea, jsonb),
+  waybill.accepted_around(text, text, text, timestamptz, interval),
   waybill.read_rejected(text, uuid),
   waybill.readmit_delivery(text, uuid, uuid, jsonb),
   waybill.ms_until(timestamptz),

@@ -24,6 +24,7 @@ import { addReplay } from './replay';
 import { addRoutes } from './routes';
 import { addScheme } from './scheme';
 import { failureLine } from './support/failures';
+import { visible } from './support/output';
 import { addSubscriptions } from './subscriptions';
 import { addTargets } from './targets';
 import { addUp } from './up';
@@ -129,7 +130,7 @@ function pathOf(command: Command): string {
 }
 
 function fail(line: string): void {
-  process.stderr.write(`${line}\n`);
+  process.stderr.write(`${visible(line)}\n`);
 }
 
 function ownVersion(): string {

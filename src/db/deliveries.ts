@@ -90,6 +90,8 @@ export interface VerifiedRequest extends ReceivedRequest {
     readonly toleranceMs: number;
     readonly aheadMs: number;
   } | null;
+  /** False: it leaves no row where it turns out stale, as its sender has had too many of these. */
+  readonly recordStale?: boolean;
   /** How long the receiving process has to start the workflow itself before a loop does. */
   readonly attendAfterMs: number;
 }
@@ -283,8 +285,12 @@ export async function forgetExpired(db: Database, limit: number): Promise<boolea
 
 /** A verified request as the database takes it. */
 export function fieldsOf(request: VerifiedRequest): Record<string, unknown> {
-  const { dedupKey, retryHorizonS, freshness, attendAfterMs } = request;
-  return { ...describe(request), dedupKey, retryHorizonS, attendAfterMs, ...(freshness ?? {}) };
+  const { dedupKey, retryHorizonS, freshness, recordStale, attendAfterMs } = request;
+  return {
+    ...describe(request),
+    ...{ dedupKey, retryHorizonS, recordStale, attendAfterMs },
+    ...(freshness ?? {}),
+  };
 }
 
 function describe(request: ReceivedRequest): Record<string, unknown> {

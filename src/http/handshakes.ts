@@ -13,7 +13,13 @@ import type { IngressReply } from './ingress-replies';
 import { readIngressSecrets, type IngressSecrets } from './ingress-secrets';
 import { HttpProblem } from './problems';
 import { webhookRequest } from './ingress-requests';
-import { note, type ArrivingRequest, type Receiving, type Reception } from './reception-notes';
+import {
+  limited,
+  note,
+  type ArrivingRequest,
+  type Receiving,
+  type Reception,
+} from './reception-notes';
 
 /**
  * The answer to a GET or HEAD: a handshake or nothing.
@@ -91,10 +97,7 @@ async function answer(
     throw new WaybillError('secret_unavailable');
   }
   const waitS = await limit.waitS(ref, ip);
-  if (waitS !== null) {
-    note(receiving, 'limited', { handshake });
-    throw new HttpProblem('rejections_limited', '', { headers: { 'retry-after': String(waitS) } });
-  }
+  if (waitS !== null) throw limited(receiving, waitS, { handshake });
   note(receiving, 'handshake', { handshake, reason: 'handshake_refused' });
   throw new WaybillError('handshake_refused', detail);
 }

@@ -8,7 +8,9 @@ import { WaybillError } from '../domain/errors';
 import { deliveryId as toDeliveryId } from '../domain/ids';
 import type { Readmitted } from '../schemas/api-readmissions';
 import type { RejectedAnswer } from '../schemas/rejected-requests';
+import { findHandshake } from '../signing/webhooks/handshakes';
 import { verify } from '../signing/webhooks/verify';
+import { viewOf } from '../signing/webhooks/view';
 import type { HttpDeps } from './deps';
 import { rejectedRequest } from './ingress-requests';
 import { isOurFault, secretsAsOf } from './ingress-secrets';
@@ -72,6 +74,9 @@ async function judgeAgain(
     if (isOurFault(verdict, secrets)) throw new WaybillError('secret_unavailable', verdict.detail);
     throw new WaybillError('readmission_refused', verdict.detail);
   }
+  // What would have been answered instead of delivered has nobody to answer to any more.
+  const handshake = findHandshake(scheme, viewOf(webhook), true) !== null;
+  if (handshake) return { outcome: 'ignored', deliveryId: null };
   const deliveryId = deps.newDeliveryId();
   const delivery = deliveryOf({ ingress, deliveryId }, scheme, webhook, verdict);
   if (delivery === null) return { outcome: 'ignored', deliveryId: null };

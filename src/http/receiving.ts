@@ -9,6 +9,7 @@ import { tenantId } from '../domain/ids';
 import type { Unverified, Verified } from '../domain/verification';
 import { point } from '../points';
 import type { IngressAnswer } from '../schemas/api-ingress';
+import type { IngestAnswer } from '../schemas/delivery-rows';
 import type { WebhookRequest } from '../signing/webhooks/request';
 import { verify } from '../signing/webhooks/verify';
 import { readBody } from './bodies';
@@ -19,9 +20,9 @@ import { fixedReply, type IngressReply } from './ingress-replies';
 import { isOurFault, readIngressSecrets } from './ingress-secrets';
 import type { OpenIngress } from './open-ingresses';
 import type { IngestGroups } from './ingest-groups';
-import { HttpProblem } from './problems';
 import { deliveryOf, evidenceOf } from './verified-requests';
 import {
+  limited,
   note,
   secretUnavailable,
   skewText,
@@ -98,8 +99,9 @@ async function ingest(
     return { outcome: 'ignored' };
   }
   await point('ingest.verified');
-  const stored = await groups.ingest(delivery);
+  const { stored, waitS } = await store(groups, receiving, delivery);
   await point('ingest.committed');
+  if (waitS !== null) throw limited(receiving, waitS);
   note(receiving, stored.outcome, { deliveryId });
   switch (stored.outcome) {
     case 'stale':
@@ -110,6 +112,30 @@ async function ingest(
     case 'duplicate':
     case 'conflict':
       return { outcome: stored.outcome, deliveryId, firstDeliveryId: stored.firstDeliveryId };
+  }
+}
+
+/**
+ * Only the database knows whether it is stale, and stores it in the same statement: it is counted as a
+ * refusal before, and that is taken back when it was none. `waitS`: it is one too many and left no row.
+ */
+async function store(
+  groups: IngestGroups,
+  { limit, ref, ip }: Receiving,
+  delivery: VerifiedRequest,
+): Promise<{ readonly stored: IngestAnswer; readonly waitS: number | null }> {
+  if (delivery.freshness === null) {
+    return { stored: await groups.ingest(delivery), waitS: null };
+  }
+  const counted = await limit.count(ref, ip);
+  let isStale = false;
+  try {
+    const recordStale = counted.waitS === null;
+    const stored = await groups.ingest({ ...delivery, recordStale });
+    isStale = stored.outcome === 'stale';
+    return { stored, waitS: isStale ? counted.waitS : null };
+  } finally {
+    if (!isStale) await counted.takeBack();
   }
 }
 
@@ -133,10 +159,7 @@ async function refuse(
 ): Promise<never> {
   const { deps, limit, ref, ingress, scheme } = receiving;
   const waitS = await limit.waitS(ref, why.remoteAddress);
-  if (waitS !== null) {
-    note(receiving, 'limited', {});
-    throw new HttpProblem('rejections_limited', '', { headers: { 'retry-after': String(waitS) } });
-  }
+  if (waitS !== null) throw limited(receiving, waitS);
   const deliveryId = deps.newDeliveryId();
   const evidence = { ...evidenceOf(scheme), remoteAddress: why.remoteAddress };
   const { request, ...described } = describeRefused({ ingress, deliveryId, ref }, scheme, webhook);

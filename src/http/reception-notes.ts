@@ -9,6 +9,7 @@ import type { HttpDeps, IngressOutcome } from './deps';
 import type { IngestGroups } from './ingest-groups';
 import type { IngressSecrets } from './ingress-secrets';
 import type { OpenIngresses } from './open-ingresses';
+import { HttpProblem } from './problems';
 import type { RefusalLimit } from './refusals';
 
 export interface ArrivingRequest {
@@ -50,6 +51,16 @@ export function note(
   // A flood must not fill the log, too.
   const level = outcome === 'limited' ? 'debug' : 'info';
   deps.log[level]({ tenantId, connectorId, subscriptionId, outcome, ...more }, 'webhook received');
+}
+
+/** The answer to a sender that has had too many requests refused: nothing is recorded of this one. */
+export function limited(
+  receiving: Receiving,
+  waitS: number,
+  more: Readonly<Record<string, string>> = {},
+): HttpProblem {
+  note(receiving, 'limited', more);
+  return new HttpProblem('rejections_limited', '', { headers: { 'retry-after': String(waitS) } });
 }
 
 /** Tells the log which secrets were read and did not serve, and which could not be read. */

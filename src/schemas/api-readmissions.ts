@@ -13,7 +13,7 @@ export const Readmitted = z
       .enum(['accepted', 'duplicate', 'conflict', 'ignored', 'already_readmitted'])
       .describe(
         'accepted: a new delivery of the same bytes. duplicate, conflict: its id was seen meanwhile. ' +
-          'ignored: the subscription does not take its event type; nothing was stored. ' +
+          'ignored: it is a handshake, or of an event type that the subscription does not take; nothing was stored. ' +
           'already_readmitted: an earlier call did it.',
       ),
     deliveryId: z.uuid().nullable().describe('The new delivery; null where nothing was stored.'),

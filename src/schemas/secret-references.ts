@@ -1,19 +1,29 @@
 /** References to secrets as a fleet file writes them. The secret itself never stands there. */
+import { posix } from 'node:path';
 import { z } from 'zod';
 
 const ENVIRONMENT = /^env:[A-Za-z_][A-Za-z0-9_]*$/;
-const FILE = /^file:[^\0]+$/;
+const MAX_LENGTH = 1000;
 
 /** `env:NAME` or `file:PATH`. A mistake never repeats the text: it may be the secret itself. */
 export const SecretReference = z
   .string()
-  .max(1000)
+  .max(MAX_LENGTH, { abort: true })
   .superRefine((text, context) => {
-    if (ENVIRONMENT.test(text) || FILE.test(text)) return;
-    context.addIssue({
-      code: 'custom',
-      message: text.startsWith('vault:')
-        ? 'references to Vault are not supported in this version; write env:NAME or file:PATH'
-        : 'write a reference, env:NAME or file:PATH, never the secret itself',
-    });
+    const message = problemOf(text);
+    if (message !== null) context.addIssue({ code: 'custom', message });
   });
+
+function problemOf(text: string): string | null {
+  if (ENVIRONMENT.test(text)) return null;
+  if (text.startsWith('vault:')) {
+    return 'references to Vault are not supported in this version; write env:NAME or file:PATH';
+  }
+  const path = text.startsWith('file:') ? text.slice('file:'.length) : '';
+  if (path.trim() === '' || path.includes('\0')) {
+    return 'write a reference, env:NAME or file:PATH, never the secret itself';
+  }
+  if (path.endsWith('/')) return 'a path that ends in / names a folder, and no file';
+  const climbs = /^\.\.(\/|$)/.test(posix.normalize(path));
+  return climbs ? 'a relative path must stay inside the folder of secrets' : null;
+}

@@ -51,7 +51,8 @@ const AUDITED_CHANGES = 500;
  * Validates a fleet, then publishes what differs in one transaction: rows, the next revision, events
  * and an audit line. Publishers follow one another; all that takes long is done before the exclusive
  * publication lock, so that routing waits for the last step alone. A fleet that is there already
- * changes nothing and keeps the revision. Secrets are never read: a fleet holds references only.
+ * changes nothing and keeps the revision. Secrets are not read: a fleet holds references only, and who
+ * publishes may look at them before (`secretMistakes`).
  * @param control a pool of the role waybill_control
  * @param actor who publishes, for the audit
  * @throws FleetInvalid (`fleet_invalid`, or the one code of its own that all of them share, such as

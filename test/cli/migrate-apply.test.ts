@@ -101,6 +101,19 @@ test('a fleet with mistakes: each with its document and field, and nothing is ap
   expect(await revision()).toBe(before);
 });
 
+test('a secret that is empty where it is applied is named, and nothing is applied', async () => {
+  const before = await revision();
+  const file = edited('env:WAYBILL_EXAMPLE_GITHUB_SECRET', 'env:EMPTY_SECRET');
+  const ended = await waybill(['apply', '-f', file], {
+    ...{ DATABASE_URL: db.url, WAYBILL_HOME: newHome(), EMPTY_SECRET: '' },
+  });
+  expect(ended.stdout).toMatch(
+    /^line \d+, Subscription .*: ingress\.secrets\[0\]\.ref: env:EMPTY_SECRET, as it is read here: the secret is empty\n/,
+  );
+  expect(failureOf(ended).code).toBe('fleet_invalid');
+  expect(await revision()).toBe(before);
+});
+
 test('a schema that was never migrated is refused with the command that helps', async () => {
   const env = { DATABASE_URL: required('WAYBILL_TEST_DATABASE_URL'), WAYBILL_HOME: newHome() };
   const { message, code } = failureOf(await waybill(['apply', '-f', EXAMPLE_FLEET], env));

@@ -206,6 +206,41 @@ describe('a captured request', () => {
     });
   });
 
+  test('shows no token that stands in the query', async () => {
+    const scheme = file('token.yaml', {
+      ...{ kind: 'shared-token', signature: { location: 'query', name: 'key', format: 'raw' } },
+    });
+    const request = file(
+      'token.txt',
+      `POST /webhooks/i1?a=1&key=${SECRET}&k%65y=${SECRET} HTTP/1.1\r\nHost: h\r\n\r\n${body}`,
+    );
+    const { code, stdout } = await run(
+      ...['try', '--scheme', scheme, '--secret-ref', 'env:HOOK_SECRET', '--request', request],
+    );
+    expect({ code, quoted: stdout.includes(SECRET) }).toEqual({ code: 0, quoted: false });
+    expect(stdout).toContain('/webhooks/i1?a=1&key=…&k%65y=…,');
+  });
+
+  test.each([
+    ['a length that is none', 'Content-Length: -3'],
+    ['more announced than captured', 'Content-Length: 500'],
+  ])('with %s cannot be judged', async (_what, line) => {
+    const ended = await attempt(file('cut.txt', `POST /x HTTP/1.1\r\n${line}\r\n\r\nabc`));
+    expect(failureOf(ended)).toMatchObject({ code: 'scheme_unreadable' });
+  });
+
+  test('and a file of vectors give a terminal nothing to obey', async () => {
+    const hostile = 'a\u001b]0;owned\u0007\u009bb';
+    const tried = await attempt(file('esc.txt', `POST /${hostile} HTTP/1.1\r\nX: y\r\n\r\n`));
+    const vectors = file('esc.json', { vendor: hostile, vectors: [{ ...vector, name: hostile }] });
+    const tested = await run('test', vectors);
+    const broken = await run('test', file('broken.json', `{"a": ${hostile}`));
+    for (const { stdout, stderr } of [tried, tested, broken]) {
+      expect(`${stdout}${stderr}`).not.toMatch(/[^\P{Cc}\n]/u);
+    }
+    expect(tested.stdout).toContain('a\\u001b]0;owned\\u0007\\u009bb');
+  });
+
   test('needs a secret that can be read', async () => {
     const request = file('any.txt', captured(body));
     const lacking = await run(

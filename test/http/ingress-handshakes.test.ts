@@ -172,6 +172,15 @@ describe('a challenge by GET', () => {
     expect(JSON.parse(answer.text)).toEqual({ response_token: `sha256=${mac}` });
   });
 
+  it('that asks for a signature over what could be a delivery gets none', async () => {
+    const wanted = ['{"type":"payment","paid":true}', 'a=1&b=2', '[1]', 'a b', 'x'.repeat(1001)];
+    for (const text of wanted) {
+      const answer = await get(`crc_token=${encodeURIComponent(text)}`);
+      expect({ text, status: answer.status }).toEqual({ text, status: 403 });
+    }
+    expect((await get('crc_token=aZ09-_.~%2B/:%3D')).status).toBe(200);
+  });
+
   it('is limited for whoever keeps failing', async () => {
     const seen = new Set<number>();
     for (let n = 0; n < 62; n += 1) seen.add((await get('hub.challenge=1')).status);

@@ -117,6 +117,26 @@ describe('a request whose signed time is outside the tolerance', () => {
     expect(h.counted.at(-1)).toBe('stale');
   });
 
+  it('counts for its sender like a bad signature: whoever has captured one cannot fill the database', async () => {
+    const own = await insertCatalog(h.db, { scheme: 'stripe', subscription: 'replayed' });
+    const before = (await h.stored()).length;
+    const replay = (offsetS: number) => {
+      const body = '{"id":"evt_9","type":"invoice.paid"}';
+      const mac = sign(Buffer.from(`${nowS() + offsetS}.${body}`), SECRET);
+      return h.post(own.ingressRef, body, {
+        headers: { 'stripe-signature': `t=${nowS() + offsetS},v1=${mac}` },
+      });
+    };
+    const good = await Promise.all(Array.from({ length: 70 }, () => replay(0)));
+    expect(new Set(good.map(({ status }) => status))).toEqual(new Set([202]));
+    const stale = await Promise.all(Array.from({ length: 70 }, () => replay(-400)));
+    const statuses = stale.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 401)).toHaveLength(60);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(10);
+    expect((await h.stored()).length - before).toBe(70 + 60);
+    expect((await replay(0)).status).toBe(202);
+  });
+
   it('is accepted inside it, and its skew is kept as evidence', async () => {
     const answer = await post(nowS() - 200, 'evt_1');
     expect(answer.body['outcome']).toBe('accepted');

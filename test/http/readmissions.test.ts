@@ -82,6 +82,65 @@ test('one that the vendor has sent again meanwhile is a duplicate of that', asyn
   expect(h.started).toHaveLength(1);
 });
 
+test('one that had come before it was rejected is a duplicate, although its key is forgotten by now', async () => {
+  const sent = await h.post(hook.ingressRef, '{"n":1}', { id: 'one' });
+  // Accepted 100 minutes ago, sent again and rejected 50 minutes ago: within the window of 60.
+  await h.db.rows(`update waybill.deliveries set received_at = now() - interval '100 minutes'`);
+  const again = await rejected('{"n":1}', 'one');
+  await h.db.rows(
+    `update waybill.deliveries set received_at = now() - interval '50 minutes' where state = 'Rejected'`,
+  );
+  await h.db.rows(`update waybill.dedup_keys set expires_at = now() - interval '40 minutes'`);
+  const [, copy] = (await h.stored()).map(({ delivery_id }) => delivery_id);
+  mend();
+  const answer = await readmit(copy ?? again);
+  expect(answer.body['outcome']).toBe('duplicate');
+  const shown = await h.call(`/factory/deliveries/${String(answer.body['deliveryId'])}`);
+  expect(shown.body).toMatchObject({ duplicateOf: sent.body['deliveryId'] });
+  expect(h.started).toHaveLength(1);
+});
+
+test('two that were rejected within one window become one delivery, however late the second is readmitted', async () => {
+  await rejected('{"n":1}', 'one');
+  await rejected('{"n":1}', 'one');
+  const [first = '', second = ''] = (await h.stored()).map(({ delivery_id }) => delivery_id);
+  mend();
+  expect((await readmit(first)).body['outcome']).toBe('accepted');
+  await h.db.rows(`update waybill.dedup_keys set expires_at = now() - interval '1 second'`);
+  await h.db.rows(
+    `update waybill.deliveries set received_at = received_at + interval '2 hours' where state = 'Received'`,
+  );
+  expect((await readmit(second)).body['outcome']).toBe('duplicate');
+  expect(h.started).toHaveLength(1);
+});
+
+test('one whose id came outside the window of its receipt is an event of its own', async () => {
+  await h.post(hook.ingressRef, '{"n":1}', { id: 'one' });
+  await h.db.rows(`update waybill.deliveries set received_at = now() - interval '3 hours'`);
+  await h.db.rows(`update waybill.dedup_keys set expires_at = now() - interval '2 hours'`);
+  await rejected('{"n":1}', 'one');
+  const second = (await h.stored()).find(({ state }) => state === 'Rejected')?.delivery_id ?? '';
+  mend();
+  expect((await readmit(second)).body['outcome']).toBe('accepted');
+});
+
+test("a handshake that was rejected is nobody's delivery, also under the right secret", async () => {
+  const chat = await insertCatalog(h.db, { tenant: 'rival', scheme: 'slack' });
+  const body = '{"type":"url_verification","challenge":"abc"}';
+  const at = String(Math.floor(Date.now() / 1000));
+  const headers = {
+    ...{ 'x-slack-request-timestamp': at },
+    'x-slack-signature': `v0=${sign(Buffer.from(`v0:${at}:${body}`), MENDED)}`,
+  };
+  expect((await h.post(chat.ingressRef, body, { headers })).status).toBe(401);
+  const [row] = await h.stored('rival');
+  mend();
+  expect((await readmit(row?.delivery_id ?? '', { tenant: 'rival' })).body).toEqual({
+    ...{ outcome: 'ignored', deliveryId: null },
+  });
+  expect(h.started).toEqual([]);
+});
+
 test('with the secret still wrong it stays rejected, and may be tried again', async () => {
   const first = await rejected('{"n":1}', 'one');
   expect(problem(await readmit(first))).toMatchObject({ status: 422, code: 'readmission_refused' });

@@ -35,7 +35,17 @@ function readWire(bytes: Buffer, publicUrl: string): WebhookRequest {
   });
   const rest = end === null ? Buffer.alloc(0) : bytes.subarray(end.index + end[0].length);
   const announced = headers.find(([name]) => name.toLowerCase() === 'content-length')?.[1];
-  const body = announced === undefined ? rest : rest.subarray(0, Number(announced));
+  const length = announced === undefined ? rest.length : announcedBytes(announced, rest.length);
+  const body = rest.subarray(0, length);
   const url = /^https?:/.test(target) ? target : publicUrl.replace(/\/+$/, '') + target;
   return { method, url, headers, body };
+}
+
+/** An editor may have added a line end; a body that is shorter than announced was not captured whole. */
+function announcedBytes(announced: string, captured: number): number {
+  const bytes = /^\d{1,10}$/.test(announced) ? Number(announced) : Infinity;
+  if (bytes <= captured) return bytes;
+  throw unreadable(
+    `the request announces Content-Length ${announced}, but holds ${captured} bytes`,
+  );
 }

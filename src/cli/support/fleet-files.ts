@@ -8,7 +8,9 @@ import { readFleet, type Fleet } from '../../schemas/fleet';
 import { fileText } from '../../schemas/fleet/file-texts';
 import { FleetInvalid } from '../../schemas/fleet/mistakes';
 import { loadShippedSchemes } from '../../schemas/shipped-schemes';
+import { secretMistakes } from '../../services/publications/secret-values';
 import { databaseSetting, openDatabase } from '../../workers/databases';
+import { processSecrets } from '../../workers/secrets';
 import { quietLog, surroundings } from './environment';
 import { printJson, printLine } from './output';
 import { namingDatabase } from './storage';
@@ -26,7 +28,10 @@ export async function withFleet<Result>(
   { file, json }: FleetFileOptions,
   work: (control: Database, fleet: Fleet) => Promise<Result>,
 ): Promise<Result> {
-  const fleet = readFleet(await fleetText(file), loadShippedSchemes());
+  const read = readFleet(await fleetText(file), loadShippedSchemes());
+  const secrets = processSecrets(surroundings().config);
+  const mistakes = [...read.mistakes, ...(await secretMistakes(read, secrets))];
+  const fleet = { ...read, mistakes };
   try {
     return await withControl((control) => work(control, fleet));
   } catch (error) {

@@ -1,7 +1,19 @@
 /** Standard output: answers only, whatever else is said goes to standard error. */
 
 export function printLine(text = ''): void {
-  process.stdout.write(`${text}\n`);
+  process.stdout.write(`${visible(text)}\n`);
+}
+
+/**
+ * A text whose control characters a terminal shows instead of obeying: much of what is printed was
+ * written by vendors, targets, or whoever sent a request. Line ends and tabs stay; JSON stays the same
+ * JSON.
+ */
+export function visible(text: string): string {
+  return text.replaceAll(
+    /[^\P{Cc}\n\t]/gu,
+    (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /** How to see the next page of a list, where there is one. */

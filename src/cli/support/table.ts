@@ -1,5 +1,6 @@
 /** Tables without borders that fit the terminal: unimportant columns give way, one column wraps. */
 import Table from 'cli-table3';
+import { visible } from './output';
 
 export interface Column<Row> {
   readonly title: string;
@@ -68,7 +69,7 @@ function fitting<Row>(
 
 /** Wrapping takes time that grows with the square of a word's length, and nobody reads that much. */
 function clipped(text: string): string {
-  return text.length > MAX_CELL ? `${text.slice(0, MAX_CELL)} …` : text;
+  return visible(text.length > MAX_CELL ? `${text.slice(0, MAX_CELL)} …` : text);
 }
 
 function naturalWidth<Row>(column: Column<Row>, rows: readonly Row[]): number {

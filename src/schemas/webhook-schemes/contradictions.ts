@@ -7,6 +7,7 @@ import { parseMessageTemplate, type MessagePart } from './message';
 
 type Signed = Extract<SchemeFields, { message: string }>;
 type Parts = readonly MessagePart[];
+type Pairs = Extract<SchemeFields['signature'], { format: 'pairs' }>;
 
 export function contradictions(scheme: SchemeFields): Contradiction[] {
   const own = 'message' in scheme ? signedContradictions(scheme) : unsignedContradictions(scheme);
@@ -151,14 +152,30 @@ function signatureContradictions({ kind, signature }: SchemeFields): Contradicti
   if (signature.format === 'pairs' && signature.sep === signature.eq) {
     found.push({ path: ['signature', 'eq'], message: 'must differ from sep' });
   }
+  if (signature.format === 'pairs') found.push(...keyContradictions(signature));
   return found;
 }
 
-function identityContradictions({ kind, delivery_id }: SchemeFields): Contradiction[] {
-  if (kind === 'jwt' || delivery_id === undefined) return [];
+/** A key that no pair can have would refuse everything. */
+function keyContradictions({ sep, eq, sig_keys }: Pairs): Contradiction[] {
+  return sig_keys.flatMap((key, index) => {
+    const path = ['signature', 'sig_keys', index];
+    if (key.trim() !== key) return [{ path, message: 'must not begin or end with a blank' }];
+    const parts = key.includes(sep) || key.includes(eq);
+    return parts ? [{ path, message: 'must not hold sep or eq' }] : [];
+  });
+}
+
+function identityContradictions({ kind, signature, delivery_id }: SchemeFields): Contradiction[] {
+  if (delivery_id === undefined) return [];
   const places = delivery_id.location === 'first' ? delivery_id.of : [delivery_id];
   if (places.every(({ location }) => location !== 'claim')) return [];
-  return [{ path: ['delivery_id', 'location'], message: 'claim needs the kind jwt' }];
+  const path = ['delivery_id', 'location'];
+  if (kind !== 'jwt') return [{ path, message: 'claim needs the kind jwt' }];
+  // Of several tokens only one was judged.
+  return signature.format === 'pairs'
+    ? [{ path, message: 'claim needs one token, not pairs' }]
+    : [];
 }
 
 // Credentials must not be stored; the others belong to one connection or to our own signature.

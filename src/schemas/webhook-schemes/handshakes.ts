@@ -15,7 +15,7 @@ export type AnswerContentType = z.infer<typeof ContentType>;
 const Condition = z.strictObject({
   location: z.enum(['header', 'query', 'body']),
   name: z.string().min(1).max(200),
-  equals: z.string().max(200).optional(),
+  equals: z.string().min(1).max(200).optional(),
   absent: z.literal(true).optional(),
 });
 export type HandshakeCondition = z.infer<typeof Condition>;
@@ -105,7 +105,7 @@ const signable = new Set([
   'body',
 ]);
 
-function signatureContradictions({ signature, answer }: Handshake): Contradiction[] {
+function signatureContradictions({ signature, answer, signed }: Handshake): Contradiction[] {
   const used = answer.body?.includes('{signature}') === true;
   if (signature === undefined) {
     const message = 'has {signature}, but the handshake has none';
@@ -121,6 +121,11 @@ function signatureContradictions({ signature, answer }: Handshake): Contradictio
   if (!template.ok) found.push({ path: ['signature', 'message'], message: template.problem });
   if (other)
     found.push({ path: ['signature', 'message'], message: `an answer cannot sign ${other.token}` });
+  // Whoever asks could have any delivery signed.
+  if (template.ok && signed !== true && template.parts.some(({ token }) => token === 'body')) {
+    const message = 'has {body}, which must not be signed for a request that nobody signed';
+    found.push({ path: ['signature', 'message'], message });
+  }
   return found;
 }
 

@@ -39,7 +39,7 @@ export async function explain(
   const note = (step: string, found: string): void => void steps.push({ step, found });
   note(
     'request',
-    `${request.method} ${request.url}, ${count(request.body.length, 'byte')} of body`,
+    `${request.method} ${shownUrl(scheme, request.url)}, ${count(request.body.length, 'byte')} of body`,
   );
   const unsigned = findHandshake(compiled, viewOf(request), false);
   if (unsigned !== null) {
@@ -128,6 +128,18 @@ async function hintsFor(
     if (verdict.ok) hints.push(`it would match ${hint}`);
   }
   return hints;
+}
+
+/** Where the signature or the token itself stands in the query, it is left out. */
+function shownUrl({ signature: { location, name } }: WebhookScheme, url: string): string {
+  const at = url.indexOf('?');
+  if (location !== 'query' || at < 0) return url;
+  const fields = url.slice(at + 1).split('&');
+  const shown = fields.map((field) => {
+    const [key] = new URLSearchParams(field).keys();
+    return key === name ? `${field.split('=', 1)[0] ?? ''}=…` : field;
+  });
+  return `${url.slice(0, at)}?${shown.join('&')}`;
 }
 
 function count(number: number, what: string): string {

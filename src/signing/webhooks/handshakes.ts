@@ -70,6 +70,9 @@ export function answerHandshake(
     return { ok: true, status, contentType: null, body: '' };
   let signature = '';
   if (signer !== null) {
+    if (handshake.signed !== true && !asksForTokens(signer, view)) {
+      return refused('theirs', 'what is to be signed is no token');
+    }
     const active = secrets.filter((secret) => isActive(secret, receivedAtMs));
     const signed = signAnswer(signer, view, active);
     if (!signed.ok) return signed;
@@ -83,6 +86,25 @@ export function answerHandshake(
     filled.push(literal ? text : JSON.stringify(text));
   }
   return { ok: true, status, contentType, body: filled.join('') };
+}
+
+/** What vendors let us sign: a word of the letters of Base64 and URLs, never JSON or several fields of a form. */
+const token = /^[\w.~+/:-]{1,1000}={0,2}$/;
+
+/**
+ * Whether a request that nobody signed asks for no more than tokens to be signed: our signature over what
+ * could be a delivery's payload would vouch for it.
+ */
+function asksForTokens({ message }: AnswerSigner, view: RequestView): boolean {
+  return message.parts.every((part) => {
+    if (part.token === 'header' || part.token === 'json') {
+      const text = lookUp(part.token === 'json' ? 'body' : 'header', part.name, view);
+      return text === null || token.test(text);
+    }
+    if (part.token !== 'config' || settingText(view.request.settings, part.name) !== null)
+      return true;
+    return token.test(asked(view, part.name) ?? 'absent');
+  });
 }
 
 export type AnswerText =

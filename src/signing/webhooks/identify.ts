@@ -12,9 +12,10 @@ import type {
 } from '../../schemas/webhook-schemes/identity';
 import { isMessageScheme, type CompiledScheme } from './compile';
 import type { HeaderPair } from './headers';
-import { claimsOf } from './jwt';
+import { claimText } from './jwt';
 import { textAt, valueAt } from './payload';
 import type { WebhookRequest } from './request';
+import { readPlace } from './signature-field';
 import { viewOf, type RequestView } from './view';
 
 export interface DeliveryIdentity {
@@ -83,7 +84,7 @@ function idText(place: DeliveryIdPlace, scheme: WebhookScheme, view: RequestView
     case 'items':
       return batchId(place, view);
     case 'claim':
-      return claimText(place.name, scheme, view);
+      return claimOf(place.name, scheme, view);
     case 'content':
       return null;
   }
@@ -118,14 +119,14 @@ function itemsOf(list: string | undefined, view: RequestView): readonly unknown[
 }
 
 /** The signature is where the token is, and has been judged before. */
-function claimText(name: string, { signature }: WebhookScheme, view: RequestView): string | null {
-  if (signature.location !== 'header') return null;
-  const token = headerText(signature.name, view) ?? '';
-  const claims = claimsOf(
-    signature.format === 'prefix' ? token.slice(signature.prefix.length) : token,
+function claimOf(name: string, { signature }: WebhookScheme, view: RequestView): string | null {
+  const read = readPlace(signature, view);
+  if (read.found !== 'one') return null;
+  const { format } = signature;
+  return claimText(
+    format === 'prefix' ? read.text.slice(signature.prefix.length) : read.text,
+    name,
   );
-  const value = Object.hasOwn(claims, name) ? claims[name] : undefined;
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
 }
 
 function typesOf(field: EventTypeField, view: RequestView): readonly string[] {

@@ -6,9 +6,10 @@
 import { createHash, type KeyObject } from 'node:crypto';
 import { compactVerify, errors } from 'jose';
 import { z } from 'zod';
-import type { FreshnessLimits, Unverified } from '../../domain/verification';
+import { maxAheadMs, type FreshnessLimits, type Unverified } from '../../domain/verification';
 import type { WebhookScheme } from '../../schemas/webhook-schemes';
 import { decodeKey } from './encodings';
+import { readJson, scalarText } from './payload';
 import { readAnyPublicKey } from './public-keys';
 import { refuse } from './refusals';
 import type { RequestView } from './view';
@@ -62,11 +63,14 @@ export async function verifyToken(
   }
 }
 
-/** The claims of a token whose signature was judged before, or elsewhere; empty: unreadable. */
-export function claimsOf(token: string): Claims {
-  const payload = Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8');
-  const claims = Claims.safeParse(parsed(payload));
-  return claims.success ? claims.data : {};
+/**
+ * A claim as text, numbers as written, of a token whose signature was judged before, or elsewhere; null
+ * where there is none or it cannot be read.
+ */
+export function claimText(token: string, name: string): string | null {
+  const claims = readJson(Buffer.from(token.split('.')[1] ?? '', 'base64url')).value;
+  if (typeof claims !== 'object' || claims === null || !Object.hasOwn(claims, name)) return null;
+  return scalarText((claims as Claims)[name]);
 }
 
 /** What the claims say of this request: null, or why they are about another one. */
@@ -101,7 +105,7 @@ const Times = z.object({ iat: NumericDate, nbf: NumericDate, exp: NumericDate })
 
 /**
  * When the token counts: from `nbf` until before `exp`, each with the scheme's leeway, and no longer
- * after `iat` than the scheme's tolerance allows.
+ * after `iat` than the scheme's tolerance allows, nor more than a minute before it.
  */
 export function timesOf(scheme: JwtScheme, claims: Claims): JwtTimes | Unverified {
   const times = Times.safeParse(claims);
@@ -119,7 +123,7 @@ export function timesOf(scheme: JwtScheme, claims: Claims): JwtTimes | Unverifie
   const from = nbf === undefined ? [] : [Math.floor((nbf - leeway_s) * 1000)];
   if (iat_tolerance_s !== undefined) {
     until.push(signedAtMs + iat_tolerance_s * 1000);
-    from.push(signedAtMs - iat_tolerance_s * 1000);
+    from.push(signedAtMs - Math.min(iat_tolerance_s * 1000, maxAheadMs));
   }
   if (until.length === 0 && from.length === 0) return { ok: true, signedAtMs, limits: null };
   const behindMs = Math.min(...until, Number.MAX_SAFE_INTEGER) - signedAtMs;

@@ -55,7 +55,11 @@ export function valueAt(json: unknown, path: string): unknown {
  * absent, null, an object or an array.
  */
 export function textAt(json: unknown, path: string): string | null {
-  const value = valueAt(json, path);
+  return scalarText(valueAt(json, path));
+}
+
+/** A value of `readJson` as text, numbers as written; null where it is no scalar. */
+export function scalarText(value: unknown): string | null {
   if (isLosslessNumber(value)) return value.value;
   if (typeof value === 'boolean') return String(value);
   return typeof value === 'string' ? value : null;

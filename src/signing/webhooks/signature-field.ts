@@ -96,7 +96,8 @@ export function signaturesOf(
   }
 }
 
-function readPlace({ location, name }: AnySignatureField, view: RequestView): HeaderRead {
+/** The text of the field that a scheme's signature stands in, as it is. */
+export function readPlace({ location, name }: AnySignatureField, view: RequestView): HeaderRead {
   switch (location) {
     case 'header':
       return view.header(name);

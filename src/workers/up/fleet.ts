@@ -9,7 +9,9 @@ import { readFleet, type Fleet } from '../../schemas/fleet';
 import { fileText } from '../../schemas/fleet/file-texts';
 import { loadShippedSchemes } from '../../schemas/shipped-schemes';
 import { publishFleet, type PublishedFleet } from '../../services/publications';
+import { secretMistakes } from '../../services/publications/secret-values';
 import { openDatabase, requireAdminUrl } from '../databases';
+import { processSecrets } from '../secrets';
 import type { Launch } from './launch';
 
 /** The fleet that comes with Waybill. */
@@ -59,7 +61,8 @@ async function publishQuietly(config: Config, fleet: Fleet): Promise<PublishedFl
   const control = openDatabase(config, 'waybill_control', pino({ level: 'silent' }));
   try {
     await checkDatabase(control, 'waybill_control');
-    return await publishFleet(control, fleet, 'waybill-up');
+    const mistakes = [...fleet.mistakes, ...(await secretMistakes(fleet, processSecrets(config)))];
+    return await publishFleet(control, { ...fleet, mistakes }, 'waybill-up');
   } finally {
     await control.close();
   }

@@ -141,6 +141,21 @@ describe('a mistake names document, line, field and remedy', () => {
       /ingress\.secrets\[0\]\.ref: references to Vault are not supported in this version/,
     ],
     [
+      'a reference that names nothing',
+      INGRESS.replace('env:SECRET', '"file: "'),
+      /ingress\.secrets\[0\]\.ref: write a reference, env:NAME or file:PATH/,
+    ],
+    [
+      'a reference to a folder',
+      INGRESS.replace('env:SECRET', '"file:hooks/"'),
+      /ingress\.secrets\[0\]\.ref: a path that ends in \/ names a folder/,
+    ],
+    [
+      'a reference out of the folder of secrets',
+      INGRESS.replace('env:SECRET', '"file:hooks/../../other"'),
+      /ingress\.secrets\[0\]\.ref: a relative path must stay inside the folder/,
+    ],
+    [
       'a scheme that is not shipped',
       'kind: Connector\nid: x\nname: X\nprovider: x\nversion: 1.0.0\nwebhookScheme: githup\n',
       /^6 Connector x@1\.0\.0 \(document 1\) webhookScheme: there is no shipped scheme of that name; known: .*github/,

@@ -1,4 +1,5 @@
 /** Asserted: which id, event type and headers a delivery gets from a verified request. */
+import { WebhookScheme } from '../../../src/schemas/webhook-schemes';
 import { compileScheme } from '../../../src/signing/webhooks/compile';
 import { identify } from '../../../src/signing/webhooks/identify';
 import { requestOf, shippedScheme } from './fixtures';
@@ -54,6 +55,32 @@ it('keeps every digit of a large numeric id', () => {
   const two = identity(stripe, '{"id": 2868860079149422352, "type": "a"}');
   expect(one).toMatchObject({ externalId: '2868860079149422351', externalIdFrom: 'body' });
   expect(two.externalId).toBe('2868860079149422352');
+});
+
+it.each([
+  ['header', 'raw', {}],
+  ['header', 'prefix', { prefix: 'Bearer ' }],
+  ['query', 'raw', {}],
+  ['body', 'raw', {}],
+])('reads a claim with every digit, from a token in %s as %s', (location, format, more) => {
+  const scheme = compileScheme(
+    WebhookScheme.parse({
+      ...{ kind: 'jwt', algorithms: ['ES256'], delivery_id: { location: 'claim', name: 'jti' } },
+      signature: { location, name: 'tok', format, ...more },
+    }),
+  );
+  const idOf = (jti: string): string => {
+    const claims = Buffer.from(`{"jti":${jti},"iat":1}`).toString('base64url');
+    const token = `${'prefix' in more ? more.prefix : ''}e30.${claims}.c2ln`;
+    const body = Buffer.from(JSON.stringify({ tok: token }));
+    const request = requestOf(location === 'header' ? [['Tok', token]] : [], body);
+    const url = location === 'query' ? `https://h.test/?tok=${token}` : request.url;
+    return identify(scheme, { ...request, url }, digest).externalId;
+  };
+  expect(idOf('2868860079149422351')).toBe('2868860079149422351');
+  expect(idOf('2868860079149422352')).toBe('2868860079149422352');
+  expect(idOf('"a"')).toBe('a');
+  expect(idOf('{"a":1}')).toBe(`sha256:${digest}`);
 });
 
 it.each(['', 'no json', '{"id":null}', '{"id":""}', '{"id":{"a":1}}', '[]', '"text"', '{"id":'])(

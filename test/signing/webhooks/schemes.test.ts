@@ -83,6 +83,14 @@ it.each([
     },
   ],
   ['delivery_id.location', { ...base, delivery_id: { location: 'claim', name: 'jti' } }],
+  // Of several tokens nobody could tell whose claim it is.
+  [
+    'delivery_id.location',
+    {
+      ...{ kind: 'jwt', algorithms: ['ES256'], delivery_id: { location: 'claim', name: 'jti' } },
+      signature: { ...token, format: 'pairs', sep: ',', eq: '=', sig_keys: ['a'] },
+    },
+  ],
 ])('names the field %s of the kind and its fields: %j', (field, scheme) => {
   expect(new Set(problems(scheme))).toEqual(new Set([field]));
 });
@@ -103,6 +111,10 @@ it.each([
   ['signature.prefix', { signature: { ...signature, prefix: 'v1=' } }],
   ['signature.sig_keys', { signature: { ...pairs, sig_keys: [] } }],
   ['signature.eq', { signature: { ...pairs, eq: ',' } }],
+  // No pair could ever have that key.
+  ['signature.sig_keys.0', { signature: { ...pairs, sig_keys: ['v1='] } }],
+  ['signature.sig_keys.1', { signature: { ...pairs, sig_keys: ['v1', 'a,b'] } }],
+  ['signature.sig_keys.0', { signature: { ...pairs, sig_keys: [' v1'] } }],
   ['signature.name', { signature: { ...signature, name: 'not a header' } }],
   ['timestamp.location', { timestamp: { ...timestamp, location: 'query' } }],
   ['timestamp.name', { message: '{timestamp}{body}', timestamp: { ...timestamp, name: 'a b' } }],
