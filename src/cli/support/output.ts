@@ -1,7 +1,18 @@
 /** Standard output: answers only, whatever else is said goes to standard error. */
 
+/**
+ * What vendors, targets and hosts have written reaches a terminal as text alone: their control characters
+ * are shown, not obeyed. Within JSON that is another spelling of the same value.
+ */
 export function printLine(text = ''): void {
-  process.stdout.write(`${text}\n`);
+  process.stdout.write(`${visible(text)}\n`);
+}
+
+function visible(text: string): string {
+  return text.replaceAll(/\p{Cc}/gu, (sign) => {
+    if (sign === '\n' || sign === '\t') return sign;
+    return `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
 }
 
 /** How to see the next page of a list, where there is one. */
