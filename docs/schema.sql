@@ -652,6 +652,7 @@ table payload_marks
   tenant_id text not null
   state text not null
   through timestamp with time zone not null
+  through_id uuid not null default '00000000-0000-0000-0000-000000000000'::uuid
   constraint payload_marks_pkey PRIMARY KEY (tenant_id, state)
   row level security
   policy across_tenants for all to waybill_operations using true
