@@ -88,6 +88,8 @@ test('show is a page that says what the delivery waits for and what to do', asyn
   expect(stdout).toMatch(/^waits for +a person: .*503.*`waybill deliveries replay .*--reason/m);
   expect(stdout).toMatch(new RegExp(`^Temporal +delivery/${fixture.tenant}/${failed}$`, 'm'));
   for (const section of ['EVIDENCE', 'ATTEMPTS', 'RECEIPTS']) expect(stdout).toContain(section);
+  expect(stdout).toMatch(/^ +NO +SERIES +OPENED +TOOK +OUTCOME +STATUS +/m);
+  expect(stdout).toMatch(/^ +3 +1 +.* ms +refused +503 +/m);
 });
 
 test('replay dispatches it again; a second one says why not', async () => {

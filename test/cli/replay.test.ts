@@ -8,7 +8,7 @@ import { BulkReplay, ReplayItemPage } from '../../src/schemas/api-bulk-replays';
 import { failedInOneGo } from '../support/bulk-replays';
 import type { CatalogFixture } from '../support/catalog-fixture';
 import { FaultRig } from '../support/fault-rig';
-import { failureOf, removeHomes, waybill, type Environment } from './waybill';
+import { failureOf, lastFailureOf, removeHomes, waybill, type Environment } from './waybill';
 
 const REASON = ['--reason', 'target repaired'];
 
@@ -96,6 +96,13 @@ test('a cancelled job is watched to its receipt, listed, and never run again', a
   const watched = await replay('watch', cancelled);
   expect(watched.stdout).toMatch(/ is cancelled by /);
   expect(watched.stdout).toMatch(/^left +\d+$/m);
+  // A program that waits for it is not to go on as if all had got through.
+  expect(lastFailureOf(watched)).toMatchObject({
+    code: 'replay_incomplete',
+    message: expect.stringMatching(
+      /is cancelled: of 40, \d+ acknowledged, 0 failed again/,
+    ) as string,
+  });
   const again = failureOf(await replay('run', cancelled));
   expect(again.code).toBe('replay_refused');
   expect(again.message).toContain('cancelled');

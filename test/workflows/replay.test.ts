@@ -58,9 +58,10 @@ test('300 failed deliveries get through, oldest first, and the receipt says so',
   const order = calls.map(({ headers }) => String(headers['waybill-delivery-id']));
   expect(new Set(order)).toEqual(new Set(ids));
   expect(order).toHaveLength(300);
-  // Oldest first, as far as what is under way at once allows.
-  const places = order.map((id) => ids.indexOf(id));
-  expect(places.every((place, at) => Math.abs(place - at) <= 60)).toBe(true);
+  // Replayed oldest first, as far as what is decided at once allows.
+  const places = (await replayOrder(fixture.tenant)).map((id) => ids.indexOf(id));
+  expect(places).toHaveLength(300);
+  expect(places.filter((place, at) => Math.abs(place - at) > 20)).toEqual([]);
   await expect(bulk.handle(ref).result()).resolves.toEqual({ state: 'finished' });
   const left = await bulk.rig.db.rows(
     `select count(*)::integer as failed from waybill.deliveries
@@ -69,6 +70,16 @@ test('300 failed deliveries get through, oldest first, and the receipt says so',
   );
   expect(left).toEqual([{ failed: 3 }]);
 }, 120_000);
+
+/** Deliveries in the order in which they were replayed, by their receipts. */
+async function replayOrder(tenant: string): Promise<string[]> {
+  const rows = await bulk.rig.db.rows<{ id: string }>(
+    `select split_part(subject, '/', 2) as id from waybill.receipts
+      where tenant_id = $1 and kind = 'replayed' order by created_at`,
+    [tenant],
+  );
+  return rows.map(({ id }) => id);
+}
 
 test('the rate to a target is bounded', async () => {
   const ref = await bulk.plan(await incident(10), { ratePerSecond: 5 });

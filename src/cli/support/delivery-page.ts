@@ -28,6 +28,7 @@ export function deliveryPage(delivery: DeliveryHistory, width: number): string {
     ]),
     titled('evidence', facts(Object.entries(delivery.evidence).map(([k, v]) => [k, plain(v)]))),
     titled('attempts', table(ATTEMPTS, delivery.attemptHistory, width)),
+    titled('what the target answered', answersText(delivery)),
     titled('replays', table(REPLAYS, delivery.replays, width)),
     titled('receipts', receiptTable(delivery.receipts, width)),
   ]);
@@ -39,6 +40,7 @@ const ATTEMPTS: readonly Column<Attempt>[] = [
   { title: 'opened', value: (row) => row.openedAt, optional: 1 },
   { title: 'took', value: (row) => (row.durationMs === null ? '-' : `${row.durationMs} ms`) },
   { title: 'outcome', value: (row) => row.outcome ?? 'open' },
+  { title: 'status', value: (row) => (row.status === null ? '-' : String(row.status)) },
   { title: 'target', value: (row) => row.targetId, optional: 2 },
   { title: 'detail', value: (row) => row.detail ?? row.reason ?? '', wraps: true },
 ];
@@ -49,6 +51,19 @@ const REPLAYS: readonly Column<Replay>[] = [
   { title: 'series', value: (row) => String(row.series) },
   { title: 'reason', value: (row) => row.reason, wraps: true },
 ];
+
+/** Of older ones see the JSON. */
+const ANSWERS_SHOWN = 3;
+
+/** The first bytes of the newest answers, each in one line. */
+function answersText({ attemptHistory }: DeliveryHistory): string {
+  const answered = attemptHistory.filter(({ answerHead }) => (answerHead ?? '') !== '');
+  return facts(
+    answered
+      .slice(-ANSWERS_SHOWN)
+      .map(({ attempt, answerHead }) => [`attempt ${attempt}`, JSON.stringify(answerHead)]),
+  );
+}
 
 function stateText({ state, attempts, series }: DeliveryHistory): string {
   if (attempts === 0) return state;

@@ -10,6 +10,7 @@ export class CommandFailure extends Error {
     | 'plan_not_verified'
     | 'counters_differ'
     | 'not_readmitted'
+    | 'replay_incomplete'
     | 'cancel_too_late';
 
   constructor(code: CommandFailure['code'], message: string) {

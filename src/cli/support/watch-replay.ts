@@ -3,12 +3,16 @@ import { SingleBar } from 'cli-progress';
 import type { BulkReplay } from '../../schemas/api-bulk-replays';
 import type { ApiClient } from './api-client';
 import { durationText, receiptText } from './bulk-replay-page';
+import { CommandFailure } from './failures';
 import { followReplay } from './follow-replay';
 import { printJson, printLine } from './output';
 
 const LINE_EVERY_MS = 10_000;
 
-/** Ends when the job is over, with its receipt, or when it waits for a person. */
+/**
+ * Ends when the job is over, with its receipt, or when it waits for a person.
+ * @throws CommandFailure `replay_incomplete` unless it is finished with nothing that failed again, or only planned
+ */
 export async function watchReplay(
   api: ApiClient,
   jobId: string,
@@ -16,11 +20,15 @@ export async function watchReplay(
 ): Promise<void> {
   const progress = process.stderr.isTTY ? barProgress() : lineProgress();
   const job = await followReplay(api, jobId, standsStill, progress.show).finally(progress.end);
-  if (json) {
-    printJson(job);
-    return;
-  }
-  printLine(`${jobId} is ${stateText(job)}\n\n${receiptText(job)}`);
+  if (json) printJson(job);
+  else printLine(`${jobId} is ${stateText(job)}\n\n${receiptText(job)}`);
+  const { state, planned, acknowledged, failedAgain, open, left } = job;
+  if (state === 'planned' || (state === 'finished' && failedAgain + open === 0)) return;
+  const counts = `${acknowledged} acknowledged, ${failedAgain} failed again, ${open} under way, ${left} left`;
+  throw new CommandFailure(
+    'replay_incomplete',
+    `the bulk replay is ${state}: of ${planned}, ${counts}`,
+  );
 }
 
 /** Over, with its receipt, or it waits for somebody. */
