@@ -375,10 +375,10 @@ begin
     select next_at into v_next from waybill.replay_paces
       where tenant_id = p_tenant and target_id = t.target_id for update;
     if v_next <= clock_timestamp() then
-      -- A quarter of a second's worth at a time, evenly and with few round trips; and what a round came
-      -- too late for, up to a second's worth.
+      -- A tenth of a second's worth at a time, so that nothing live stands behind a heap of them; and what
+      -- a round came too late for, up to a second's worth.
       v_from := greatest(v_next, clock_timestamp() - interval '1 second');
-      v_many := least(t.busy - v_busy, p_unsettled - v_unsettled, v_chunk - v_queued, ceil(j.rate_per_second / 4.0)
+      v_many := least(t.busy - v_busy, p_unsettled - v_unsettled, v_chunk - v_queued, ceil(j.rate_per_second / 10.0)
         + floor(extract(epoch from clock_timestamp() - v_from) * j.rate_per_second))::integer;
       if t.probed then v_many := 1; end if;
       select jsonb_agg(to_jsonb(n)) into v_found from (

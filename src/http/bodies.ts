@@ -4,7 +4,7 @@ import { WaybillError } from '../domain/errors';
 import type { BodyBudget } from './body-budget';
 
 /** What is still taken from a sender after its answer, so that it can read the answer. */
-const DISCARD_BYTES = 1_048_576;
+const DISCARD_BYTES = 16_777_216;
 const DISCARD_MS = 2_000;
 
 export interface BodyLimits {

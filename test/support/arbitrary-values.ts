@@ -36,5 +36,6 @@ export const duration = fc
   .map(([count, unit]) => `${count}${unit}`);
 export const secretRef = fc.oneof(
   fc.constant('env:SECRET'),
-  text.map((some) => `file:secrets/${some.slice(0, 900)}`),
+  // A slash could make it a folder, or lead out of the one of secrets.
+  text.map((some) => `file:secrets/${some.slice(0, 900).replaceAll('/', '_')}.key`),
 );

@@ -87,7 +87,7 @@ test('the rate to a target is bounded', async () => {
   const began = performance.now();
   await bulk.move(ref, 'run');
   await until('all are replayed', async () => ((await bulk.job(ref)).replayed === 10 ? 1 : null));
-  // Two at once, and two more each 400 ms.
+  // One, and one more each 200 ms.
   expect(performance.now() - began).toBeGreaterThan(1_500);
   await bulk.reaches(ref, 'finished');
 });
