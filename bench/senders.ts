@@ -44,7 +44,10 @@ export async function atRate<Item>(
     const waitMs = started + (nth * 1000) / perSecond - performance.now();
     if (waitMs > 0) await delay(waitMs, undefined, { signal });
     signal.throwIfAborted();
-    under.push(work(item));
+    const begun = work(item);
+    // It fails the run at its end, not the process in between.
+    begun.catch(() => undefined);
+    under.push(begun);
   }
   await Promise.all(under);
 }

@@ -1,6 +1,6 @@
 /** Who has been seen at the far end, how often, and whom somebody waits for. */
 
-/** Nothing of a benchmark takes this long; what does ends the run. */
+/** Little of a benchmark takes this long; what does ends the run. */
 const PATIENCE_MS = 60_000;
 
 export class Sightings {
@@ -31,12 +31,12 @@ export class Sightings {
   }
 
   /** Resolves when this one has been seen; at once when it was. */
-  async seen(id: string): Promise<void> {
+  async seen(id: string, patienceMs = PATIENCE_MS): Promise<void> {
     if (this.#seen.has(id)) return;
     await new Promise<void>((resolve, reject) => {
       const late = setTimeout(() => {
-        reject(new Error(`${this.#where} has not seen ${id} within ${PATIENCE_MS / 1000} s`));
-      }, PATIENCE_MS);
+        reject(new Error(`${this.#where} has not seen ${id} within ${patienceMs / 1000} s`));
+      }, patienceMs);
       this.#waiting.set(id, () => {
         clearTimeout(late);
         this.#waiting.delete(id);

@@ -11,7 +11,7 @@ export interface Target {
   /** Different deliveries so far. */
   readonly deliveries: number;
   /** Resolves when this delivery has been answered; at once when it was. */
-  answered(deliveryId: string): Promise<void>;
+  answered(deliveryId: string, patienceMs?: number): Promise<void>;
   /** From now on it takes what it is sent. */
   repair(): void;
 }
@@ -44,7 +44,7 @@ export async function startTarget(closers: Closers, manner: Manner = 'well'): Pr
     get deliveries() {
       return sightings.different;
     },
-    answered: (deliveryId) => sightings.seen(deliveryId),
+    answered: (deliveryId, patienceMs) => sightings.seen(deliveryId, patienceMs),
     repair: () => {
       behaves = 'well';
     },

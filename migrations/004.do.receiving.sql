@@ -82,7 +82,8 @@ create function waybill.ingest_deliveries(
                         -- instanceId, externalId, eventType, dedupKey, contentType, keptHeaders,
                         -- evidence, signedAtMs, toleranceMs, aheadMs, retryHorizonS;
                         -- recordStale: false where a stale one leaves no row, as its sender has had
-                        -- too many; of one that is readmitted: readmittedFrom, judgedAt
+                        -- too many; of one that is readmitted: readmittedFrom, judgedAt, and the
+                        -- earlierId that its key had then, with earlierSame for the same bytes
   p_payloads bytea      -- of all of them, one after the other
 ) returns jsonb language plpgsql as $$
 declare
@@ -98,9 +99,9 @@ begin
         x.payload, sha256(x.payload), x.skew_ms,
         case when x.skew_ms > (x.f->>'toleranceMs')::bigint or -x.skew_ms > (x.f->>'aheadMs')::bigint
             then 'stale'
-          when e.delivery_id is null then 'accepted'
-          when e.payload_sha256 = sha256(x.payload) then 'duplicate' else 'conflict' end,
-        e.delivery_id)::waybill.arrival)
+          when x.f->>'earlierId' is null then 'accepted'
+          when (x.f->>'earlierSame')::boolean then 'duplicate' else 'conflict' end,
+        x.f->>'earlierId')::waybill.arrival)
     into v_all
     from (
       select i.place, i.f,
@@ -111,11 +112,7 @@ begin
           (extract(epoch from coalesce((i.f->>'judgedAt')::timestamptz, v_now)) * 1000
             - (i.f->>'signedAtMs')::numeric)::bigint as skew_ms
         from jsonb_array_elements(p_items) with ordinality i (f, place)
-    ) x
-    left join lateral waybill.accepted_around(p_tenant, x.f->>'subscriptionId', x.f->>'dedupKey',
-        (x.f->>'judgedAt')::timestamptz,
-        greatest(v_window, make_interval(secs => (x.f->>'retryHorizonS')::integer))) e
-      on x.f->>'readmittedFrom' is not null;
+    ) x;
 
   -- A concurrent copy waits here for the first one's commit, then meets its row.
   insert into waybill.dedup_keys as k
@@ -296,6 +293,7 @@ declare
   d waybill.deliveries;
   v_content bytea;
   v_became uuid;
+  v_earlier waybill.dedup_keys;
   v_answer jsonb;
 begin
   perform set_config('waybill.tenant', p_tenant, true);
@@ -312,9 +310,14 @@ begin
   if v_content is null or d.delivery_id is null then
     return jsonb_build_object('outcome', 'gone');
   end if;
+  select e.* into v_earlier from waybill.settings s
+    cross join lateral waybill.accepted_around(p_tenant, d.subscription_id, p_fields->>'dedupKey',
+      d.received_at, greatest(make_interval(mins => s.replay_window_minutes),
+        make_interval(secs => (p_fields->>'retryHorizonS')::integer))) e;
   v_answer := waybill.ingest_deliveries(p_tenant, jsonb_build_array(p_fields || jsonb_build_object(
       'deliveryId', p_delivery, 'subscriptionId', d.subscription_id, 'payloadBytes', length(v_content),
-      'readmittedFrom', p_rejected, 'judgedAt', d.received_at)), v_content)->0;
+      'readmittedFrom', p_rejected, 'judgedAt', d.received_at, 'earlierId', v_earlier.delivery_id,
+      'earlierSame', v_earlier.payload_sha256 = sha256(v_content))), v_content)->0;
   if v_answer->>'outcome' <> 'stale' then
     insert into waybill.audit_log (tenant_id, actor, action, subject, detail)
       values (p_tenant, p_fields->>'by', 'readmit', 'delivery/' || p_rejected,

@@ -18,6 +18,8 @@ const PER_SECOND = 50;
 const MINUTES = 5;
 const WARM_UP = 100;
 const GOAL_MS = 2_000;
+/** A machine that cannot keep up is waited for as long again. */
+const PATIENCE_MS = MINUTES * 60_000;
 const METRIC = 'connectsoft_factory_integration_delivery_latency';
 
 export const p16Sustained: Benchmark = {
@@ -48,7 +50,7 @@ async function measure(bench: Bench, closers: Closers): Promise<Figure> {
     clearInterval(ticker);
   });
   await senders.sendAt(PER_SECOND, load, answers, async ({ deliveryId, sentAtMs }) => {
-    await target.answered(deliveryId);
+    await target.answered(deliveryId, PATIENCE_MS);
     timesMs.push(performance.now() - sentAtMs);
   });
   const dispatchedS = (performance.now() - started) / 1000;
