@@ -7,6 +7,8 @@ export interface BenchDatabase {
   readonly url: string;
   /** Counts by name, from a statement that answers one row of numbers. */
   counts(text: string): Promise<Readonly<Record<string, number>>>;
+  /** How many deliveries of Waybill there are that match a condition in SQL. */
+  deliveries(condition: string): Promise<number>;
   run(text: string): Promise<void>;
   /** The rows of a statement, as the driver gives them. */
   rows(text: string, values: readonly unknown[]): Promise<readonly Record<string, unknown>[]>;
@@ -22,12 +24,16 @@ export async function createDatabase(serverUrl: string): Promise<BenchDatabase> 
   // A connection that breaks fails the next statement, not the process.
   client.on('error', () => undefined);
   await client.connect();
+  const counts: BenchDatabase['counts'] = async (text) => {
+    const { rows } = await client.query<Record<string, unknown>>(text);
+    const found = Object.entries(rows[0] ?? {});
+    return Object.fromEntries(found.map(([key, count]) => [key, Number(count)]));
+  };
   return {
-    url,
-    counts: async (text) => {
-      const { rows } = await client.query<Record<string, unknown>>(text);
-      const counts = Object.entries(rows[0] ?? {});
-      return Object.fromEntries(counts.map(([key, count]) => [key, Number(count)]));
+    ...{ url, counts },
+    deliveries: async (condition) => {
+      const text = `select count(*) as all from waybill.deliveries where ${condition}`;
+      return (await counts(text))['all'] ?? 0;
     },
     run: async (text) => {
       await client.query(text);

@@ -9,7 +9,7 @@ export interface SignedWebhook {
 export const BODY_BYTES = 1024;
 
 /** A new one: its own delivery id and its own bytes. */
-export function newWebhook(secret: string): SignedWebhook {
+function newWebhook(secret: string): SignedWebhook {
   const id = randomUUID();
   const start = JSON.stringify({ ref: 'refs/heads/main', id, pad: '' }).slice(0, -2);
   const body = Buffer.from(`${start.padEnd(BODY_BYTES - 2, 'x')}"}`);
@@ -24,6 +24,11 @@ export function newWebhook(secret: string): SignedWebhook {
     },
     body,
   };
+}
+
+/** So many new ones. */
+export function newWebhooks(secret: string, count: number): SignedWebhook[] {
+  return Array.from({ length: count }, () => newWebhook(secret));
 }
 
 /**

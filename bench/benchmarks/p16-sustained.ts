@@ -12,7 +12,7 @@ import { Answers, Books } from '../ledger';
 import { percentile, spreadOf } from '../rounds';
 import { Senders } from '../senders';
 import { startTarget, type Target } from '../target';
-import { newWebhook } from '../webhooks';
+import { newWebhooks } from '../webhooks';
 
 const PER_SECOND = 50;
 const MINUTES = 5;
@@ -20,6 +20,7 @@ const WARM_UP = 100;
 const GOAL_MS = 2_000;
 /** A machine that cannot keep up is waited for as long again. */
 const PATIENCE_MS = MINUTES * 60_000;
+const ACKNOWLEDGED = `state = 'Acknowledged'`;
 const METRIC = 'connectsoft_factory_integration_delivery_latency';
 
 export const p16Sustained: Benchmark = {
@@ -35,14 +36,15 @@ async function measure(bench: Bench, closers: Closers): Promise<Figure> {
   const senders = new Senders(waybill.ingressUrl, bench.signal);
   closers.add(() => senders.close());
   const answers = new Answers();
-  const webhooks = (count: number) =>
-    Array.from({ length: count }, () => newWebhook(INGRESS_SECRET));
-  await senders.sendAt(PER_SECOND, webhooks(WARM_UP), answers, ({ deliveryId }) =>
-    target.answered(deliveryId),
+  await senders.sendAt(
+    PER_SECOND,
+    newWebhooks(INGRESS_SECRET, WARM_UP),
+    answers,
+    ({ deliveryId }) => target.answered(deliveryId),
   );
   const timesMs: number[] = [];
   const started = performance.now();
-  const load = webhooks(PER_SECOND * 60 * MINUTES);
+  const load = newWebhooks(INGRESS_SECRET, PER_SECOND * 60 * MINUTES);
   const ticker = setInterval(() => {
     bench.progress(`P16/50: ${timesMs.length} of ${load.length} dispatched`);
   }, 60_000);
@@ -55,7 +57,7 @@ async function measure(bench: Bench, closers: Closers): Promise<Figure> {
   });
   const dispatchedS = (performance.now() - started) / 1000;
   await withinPatience(bench, 'all are acknowledged', async () => {
-    return (await acknowledged(waybill)) >= answers.accepted;
+    return (await waybill.database.deliveries(ACKNOWLEDGED)) >= answers.accepted;
   });
   const p95 = percentile(timesMs, 0.95);
   return {
@@ -92,13 +94,6 @@ async function metricSays({ workerUrl }: Deployment): Promise<string> {
 
 const BUCKET = new RegExp(`^${METRIC}_bucket\\{.*le="([^"]+)".*\\} ([0-9]+)`, 'gm');
 
-async function acknowledged({ database }: Deployment): Promise<number> {
-  const rows = await database.counts(
-    `select count(*) as all from waybill.deliveries where state = 'Acknowledged'`,
-  );
-  return rows['all'] ?? 0;
-}
-
 async function closeBooks(waybill: Deployment, target: Target, answers: Answers): Promise<Books> {
   const rows = await waybill.database.counts(`
     select count(*) as all, (select count(*) from waybill.delivery_attempts) as attempts
@@ -106,7 +101,12 @@ async function closeBooks(waybill: Deployment, target: Target, answers: Answers)
   const books = new Books();
   books.answers('requests', answers);
   books.equal('rows', rows['all'], 'accepted', answers.accepted);
-  books.equal('acknowledged', await acknowledged(waybill), 'accepted', answers.accepted);
+  books.equal(
+    'acknowledged',
+    await waybill.database.deliveries(ACKNOWLEDGED),
+    'accepted',
+    answers.accepted,
+  );
   books.equal('attempts', rows['attempts'], 'calls at the target', target.calls);
   return books;
 }

@@ -14,7 +14,7 @@ import { Answers, Books } from '../ledger';
 import { percentile, playRounds } from '../rounds';
 import { atRate, Senders } from '../senders';
 import { startTarget, type Target } from '../target';
-import { newWebhook } from '../webhooks';
+import { newWebhooks } from '../webhooks';
 
 const PER_SECOND = 20;
 const DELIVERIES = 200;
@@ -38,7 +38,7 @@ async function measure(bench: Bench, closers: Closers): Promise<Figure> {
   const [answers, started] = [new Answers(), new Answers()];
   const value = async (count: number): Promise<number> => {
     const timesMs: number[] = [];
-    const webhooks = Array.from({ length: count }, () => newWebhook(INGRESS_SECRET));
+    const webhooks = newWebhooks(INGRESS_SECRET, count);
     await senders.sendAt(PER_SECOND, webhooks, answers, async ({ deliveryId, sentAtMs }) => {
       await target.answered(deliveryId);
       timesMs.push(performance.now() - sentAtMs);

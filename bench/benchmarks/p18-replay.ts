@@ -16,7 +16,7 @@ import { Answers, Books } from '../ledger';
 import { percentile, playRounds } from '../rounds';
 import { Senders } from '../senders';
 import { startTarget, type Target } from '../target';
-import { newWebhook } from '../webhooks';
+import { newWebhooks } from '../webhooks';
 
 const FAILED = 5_000;
 const SECONDS = 15;
@@ -40,16 +40,21 @@ async function measure(bench: Bench, closers: Closers): Promise<Figure> {
   const live = sender(bench, closers, waybill.ingressUrl);
   const incident = sender(bench, closers, waybill.ingressOf('incident'));
   bench.progress(`P18/replay: ${FAILED} deliveries fail`);
-  await incident.to.send(webhooks(FAILED), incident.answers);
+  await incident.to.send(newWebhooks(INGRESS_SECRET, FAILED), incident.answers);
   await reached(bench, waybill, `state = 'Failed'`, FAILED);
   broken.repair();
   const job = await plan(bench, waybill.api);
   const timed = async (seconds: number): Promise<number> => {
     const timesMs: number[] = [];
-    await live.to.sendAt(PER_SECOND, webhooks(PER_SECOND * seconds), live.answers, async (sent) => {
-      await healthy.answered(sent.deliveryId);
-      timesMs.push(performance.now() - sent.sentAtMs);
-    });
+    await live.to.sendAt(
+      PER_SECOND,
+      newWebhooks(INGRESS_SECRET, PER_SECOND * seconds),
+      live.answers,
+      async (sent) => {
+        await healthy.answered(sent.deliveryId);
+        timesMs.push(performance.now() - sent.sentAtMs);
+      },
+    );
     await reached(
       bench,
       waybill,
@@ -97,10 +102,6 @@ function sender({ signal }: Bench, closers: Closers, url: string): Sender {
   return { to, answers: new Answers() };
 }
 
-function webhooks(count: number) {
-  return Array.from({ length: count }, () => newWebhook(INGRESS_SECRET));
-}
-
 async function reached(
   bench: Bench,
   { database }: Deployment,
@@ -109,21 +110,14 @@ async function reached(
 ): Promise<void> {
   // Five thousand take longer than one patience: it begins anew with each that comes.
   for (let before = -1; ;) {
-    const now = await counted(database, condition);
+    const now = await database.deliveries(condition);
     if (now >= count) return;
     if (now === before) throw new Error(`only ${now} of ${count} deliveries: ${condition}`);
     before = now;
     await withinPatience(bench, `more than ${now} deliveries: ${condition}`, async () => {
-      return (await counted(database, condition)) > now;
+      return (await database.deliveries(condition)) > now;
     });
   }
-}
-
-async function counted(database: Deployment['database'], condition: string): Promise<number> {
-  const rows = await database.counts(
-    `select count(*) as all from waybill.deliveries where ${condition}`,
-  );
-  return rows['all'] ?? 0;
 }
 
 interface Job {

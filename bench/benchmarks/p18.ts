@@ -14,7 +14,7 @@ import { Answers, Books } from '../ledger';
 import { percentile, playRounds } from '../rounds';
 import { Senders } from '../senders';
 import { startTarget, type Target } from '../target';
-import { newWebhook } from '../webhooks';
+import { newWebhooks } from '../webhooks';
 
 const SECONDS = 15;
 /** Deliveries a second. */
@@ -127,28 +127,28 @@ async function timed(
   seconds: number,
 ): Promise<number[]> {
   const timesMs: number[] = [];
-  await senders.sendAt(rate, webhooks(rate, seconds), answers, async ({ deliveryId, sentAtMs }) => {
-    await target.answered(deliveryId);
-    timesMs.push(performance.now() - sentAtMs);
-  });
+  await senders.sendAt(
+    rate,
+    newWebhooks(INGRESS_SECRET, rate * seconds),
+    answers,
+    async ({ deliveryId, sentAtMs }) => {
+      await target.answered(deliveryId);
+      timesMs.push(performance.now() - sentAtMs);
+    },
+  );
   return timesMs;
 }
 
 /** Sends without waiting for what becomes of them. */
 function sent({ senders, answers }: Lane, rate: number, seconds: number): Promise<void> {
-  return senders.sendAt(rate, webhooks(rate, seconds), answers, () => Promise.resolve());
-}
-
-function webhooks(rate: number, seconds: number) {
-  return Array.from({ length: rate * seconds }, () => newWebhook(INGRESS_SECRET));
+  return senders.sendAt(rate, newWebhooks(INGRESS_SECRET, rate * seconds), answers, () =>
+    Promise.resolve(),
+  );
 }
 
 async function acknowledged(bench: Bench, { database }: Deployment, count: number): Promise<void> {
   await withinPatience(bench, 'all but those that hang are acknowledged', async () => {
-    const rows = await database.counts(
-      `select count(*) as all from waybill.deliveries where state = 'Acknowledged'`,
-    );
-    return (rows['all'] ?? 0) >= count;
+    return (await database.deliveries(`state = 'Acknowledged'`)) >= count;
   });
 }
 

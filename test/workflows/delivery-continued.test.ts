@@ -44,6 +44,14 @@ const anotherRun = (ref: DeliveryRef, than: string) =>
     return runId !== than && historyLength < SUGGESTED_AT ? runId : null;
   });
 
+async function refusedIntoAnotherRun(ref: DeliveryRef): Promise<void> {
+  const { runId } = await run(ref);
+  for (let sent = 0; sent < SUGGESTED_AT; sent += 1) {
+    await rig.handle(ref).signal('replay', { by: 123 });
+  }
+  await anotherRun(ref, runId);
+}
+
 test('a delivery that is nudged without end goes on in new runs, and is found by what it is', async () => {
   const fixture = await rig.catalog({ subscription: 'nudged' });
   const at = { tenantId: tenantId('acme'), id: 'nudged-target', actor: 'ada', reason: 'x' };
@@ -75,11 +83,7 @@ test('replays that are refused without end fill no history of a delivery that wa
   rig.receiver.answers.push({ status: 404 });
   const ref = await rig.deliver(fixture);
   await rig.waits(ref);
-  const { runId } = await run(ref);
-  for (let sent = 0; sent < SUGGESTED_AT; sent += 1) {
-    await rig.handle(ref).signal('replay', { by: 123 });
-  }
-  await anotherRun(ref, runId);
+  await refusedIntoAnotherRun(ref);
   await rig.handle(ref).signal('replay', { by: 'ada', reason: 'repaired' });
   await rig.reaches(ref, 'Acknowledged');
   await expect(rig.handle(ref).result()).resolves.toEqual({ state: 'Acknowledged' });
@@ -96,10 +100,6 @@ test('replays that are refused without end fill no history between two attempts'
   rig.receiver.answers.push({ status: 503 });
   const ref = await rig.deliver(fixture);
   await rig.waits(ref);
-  const { runId } = await run(ref);
-  for (let sent = 0; sent < SUGGESTED_AT; sent += 1) {
-    await rig.handle(ref).signal('replay', { by: 123 });
-  }
-  await anotherRun(ref, runId);
+  await refusedIntoAnotherRun(ref);
   expect(await rig.row(ref)).toMatchObject({ state: 'Dispatched', attempts: 1 });
 });
