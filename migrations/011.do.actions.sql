@@ -62,6 +62,10 @@ create table waybill.actions (
   delivery_id uuid,
   -- Since when nobody knows what became of it: the age by which operators look.
   uncertain_since timestamptz,
+  -- What its host said last of how far it is, while it is open; for people.
+  progress_note text check (length(progress_note) <= 500),
+  progress_percent smallint check (progress_percent between 0 and 100),
+  progress_at timestamptz,
   primary key (tenant_id, action_id),
   constraint actions_closed check
     ((closed_at is not null) = (state in ('completed', 'failed', 'cancelled'))),
