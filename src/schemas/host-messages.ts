@@ -24,7 +24,10 @@ const Text = z
   .max(200)
   .regex(/^[^\p{Cc}\p{Cs}]+$/u);
 const Instant = z.number().nonnegative();
-const Did = z.string().startsWith('did:key:z').max(128);
+const Did = z
+  .string()
+  .max(128)
+  .regex(/^did:key:z/);
 
 /** Fits a path segment as it is and cannot be a relative one. */
 export const ActionId = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$/);

@@ -8,6 +8,7 @@ import time
 import urllib.error
 import urllib.request
 import uuid
+from urllib.parse import quote
 
 from .keys import HostKey
 from .serving import Host
@@ -128,7 +129,8 @@ class Lifecycle:
             "healthy": self._host.phase in ("serving", "draining"),
             "in_flight": self._host.actions.in_flight,
         }
-        url = f"{self._settings.lifecycle_url}/v1/hosts/{self._settings.replica}/{operation}"
+        replica = quote(self._settings.replica, safe="")
+        url = f"{self._settings.lifecycle_url}/v1/hosts/{replica}/{operation}"
         request = urllib.request.Request(
             url,
             method="POST",

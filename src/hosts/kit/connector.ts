@@ -15,7 +15,7 @@ export interface WorkContext {
    * How far it is: one line for people, kept until the next one, and where it can be told a percentage.
    * It is shown with the action while it is under way, and never taken for proof.
    */
-  progress(note: string, percent?: number): void;
+  readonly progress: (note: string, percent?: number) => void;
 }
 
 /** What is known when a try ended without a result: by a crash, or by an error of the connector. */

@@ -93,7 +93,8 @@ function wholePercent(percent = Number.NaN): number | null {
 /** The value, or null when it is not there within this time. */
 export async function within<Value>(value: Promise<Value>, ms: number): Promise<Value | null> {
   const stop = new AbortController();
-  const late = delay(ms, null, { signal: stop.signal }).catch(() => null);
+  // A host that is there has a socket open: this pause alone keeps no process.
+  const late = delay(ms, null, { signal: stop.signal, ref: false }).catch(() => null);
   try {
     return await Promise.race([value, late]);
   } finally {
