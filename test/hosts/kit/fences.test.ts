@@ -221,6 +221,18 @@ test('a result that is too large or no JSON is a visible failure, also later', a
   }
 });
 
+test.each([undefined, 'done', { kind: 'done' }])(
+  'a connector that returns %j has said nothing: what it did is unknown, and stays so',
+  async (returned) => {
+    const call = callTo(kit.host);
+    const sent = kit.client.execute(call, BODY);
+    (await kit.work.times(1)).finish(returned as never);
+    expect(await sent).toEqual(kit.answered({ kind: 'unknown' }));
+    expect(await kit.client.reconcile(at(call, 11))).toEqual(kit.answered({ kind: 'unknown' }));
+    expect(kit.work.begun).toHaveLength(1);
+  },
+);
+
 test('a draining host serves what is sent to it; a stopping one refuses what is new', async () => {
   await kit.host.drain();
   const pinned = kit.client.execute(callTo(kit.host), BODY);
