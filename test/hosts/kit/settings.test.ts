@@ -67,7 +67,11 @@ test('a manifest that nobody would read is refused, and the field named', () => 
     ...({ interfaceName: 'notes', sideEffect: 'shared-write', recovery: 'none' } as const),
     ...{ requestSchema: {}, resultSchema: {}, timeoutMs: 0 },
   };
-  const add = capability({ contract, parse: (body) => body, execute: () => Promise.reject(new Error()) });
+  const add = capability({
+    contract,
+    parse: (body) => body,
+    execute: () => Promise.reject(new Error()),
+  });
   expect(() => manifestOf({ connectorId: 'notes', version: '1.0.0' }, { add })).toThrow(
     /^the manifest, capabilities\.0\.timeoutMs: /,
   );
