@@ -68,6 +68,8 @@ table actions
   cancel_requested_by text
   delivery_id uuid
   uncertain_since timestamp with time zone
+  approval_id text
+  policy_decision jsonb
   constraint actions_pkey PRIMARY KEY (tenant_id, action_id)
   constraint actions_action_id_check CHECK (((length(action_id) >= 1) AND (length(action_id) <= 200)))
   constraint actions_attended CHECK (((attend_at IS NULL) = (closed_at IS NOT NULL)))
@@ -95,6 +97,7 @@ END)
   CREATE INDEX actions_to_attend ON waybill.actions USING btree (attend_at) WHERE (attend_at IS NOT NULL)
   CREATE INDEX actions_uncertain ON waybill.actions USING btree (tenant_id, uncertain_since, action_id) WHERE (uncertain_since IS NOT NULL)
   CREATE INDEX actions_waiting ON waybill.actions USING btree (tenant_id, waiting_since) WHERE (waiting_since IS NOT NULL)
+  CREATE TRIGGER actions_approval AFTER UPDATE OF state ON waybill.actions FOR EACH ROW WHEN (((old.state = 'awaiting_approval'::text) AND (new.state <> 'awaiting_approval'::text))) EXECUTE FUNCTION waybill.withdraw_approval()
   CREATE TRIGGER actions_birth BEFORE INSERT ON waybill.actions FOR EACH ROW WHEN ((new.state <> 'requested'::text)) EXECUTE FUNCTION waybill.guard_action_state()
   CREATE TRIGGER actions_doubt BEFORE UPDATE ON waybill.actions FOR EACH ROW WHEN (((new.uncertain AND (new.closed_at IS NULL)) IS DISTINCT FROM (old.uncertain_since IS NOT NULL))) EXECUTE FUNCTION waybill.note_doubt()
   CREATE TRIGGER actions_transition BEFORE UPDATE OF state ON waybill.actions FOR EACH ROW WHEN ((old.state IS DISTINCT FROM new.state)) EXECUTE FUNCTION waybill.guard_action_state()
@@ -117,6 +120,34 @@ table affinities
   policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
   grant insert, select to waybill_data
   grant select to waybill_observer
+
+table approvals
+  tenant_id text not null
+  action_id text not null
+  request_sha256 bytea not null
+  state text not null
+  asked_at timestamp with time zone not null default clock_timestamp()
+  expires_at timestamp with time zone not null
+  decided_at timestamp with time zone
+  decided_by text
+  decided_via text
+  reason text
+  token text
+  constraint approvals_pkey PRIMARY KEY (tenant_id, action_id)
+  constraint approvals_by CHECK (((state = ANY (ARRAY['approved'::text, 'denied'::text])) = (decided_by IS NOT NULL)))
+  constraint approvals_decided CHECK (((state = 'asked'::text) = (decided_at IS NULL)))
+  constraint approvals_decided_via_check CHECK ((decided_via = ANY (ARRAY['api'::text, 'token'::text, 'temporal_ui'::text])))
+  constraint approvals_request_sha256_check CHECK ((length(request_sha256) = 32))
+  constraint approvals_state_check CHECK ((state = ANY (ARRAY['asked'::text, 'approved'::text, 'denied'::text, 'expired'::text, 'withdrawn'::text])))
+  constraint approvals_tenant_id_action_id_fkey FOREIGN KEY (tenant_id, action_id) REFERENCES waybill.actions(tenant_id, action_id) ON DELETE CASCADE
+  constraint approvals_token_check CHECK ((length(token) <= 4096))
+  CREATE INDEX approvals_waiting ON waybill.approvals USING btree (tenant_id, asked_at, action_id) WHERE (state = 'asked'::text)
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  grant insert, select, update to waybill_data
+  grant select to waybill_observer
+  grant select, update to waybill_operations
 
 table artifacts
   tenant_id text not null
@@ -163,6 +194,7 @@ table bindings
   enabled boolean not null default true
   spill text not null default 'never'::text
   spread boolean not null default false
+  approval_required boolean not null default false
   policy_revision bigint not null default 1
   credential_revision text not null
   quota_policy_id text
@@ -1230,6 +1262,15 @@ function append_checkpoint(p_tenant text, p_checkpoint jsonb, p_leaves jsonb) re
 function append_receipt(p_tenant text, p_subject text, p_receipt jsonb) returns void, sql, volatile
   grant execute to waybill_data
 
+function approval_facts(p waybill.approvals) returns jsonb, sql, volatile
+  grant execute to waybill_data
+
+function approval_needed(p_tenant text, p_capability text) returns boolean, sql, stable
+  grant execute to waybill_data
+
+function ask_approval(p_tenant text, p_action text, p_attend_ms integer) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
 function ask_receipt(a waybill.actions, p_kind text, p_receipt jsonb) returns jsonb, sql, volatile
   grant execute to waybill_data
 
@@ -1297,7 +1338,7 @@ function claim_event_sinks(p_limit integer) returns TABLE(tenant_id text, sink_i
 function claim_unattended(p_limit integer, p_push_ms integer) returns TABLE(tenant_id text, delivery_id uuid, state text, connector_id text, event_type text, subscription_id text, wake boolean), sql, volatile
   grant execute to waybill_operations
 
-function claim_unattended_actions(p_limit integer, p_claim_ms integer) returns TABLE(tenant_id text, action_id text, capability_id text, request_digest text, affinity_key text, cancelled boolean), sql, volatile
+function claim_unattended_actions(p_limit integer, p_claim_ms integer) returns TABLE(tenant_id text, action_id text, capability_id text, request_digest text, affinity_key text, news boolean), sql, volatile
   grant execute to waybill_operations
 
 function claim_unattended_replays(p_limit integer, p_push_ms integer) returns TABLE(tenant_id text, job_id uuid), sql, volatile
@@ -1332,6 +1373,9 @@ function create_replay(p_tenant text, p_job uuid, p_wish jsonb, p_limit integer)
 
 function current_tenant() returns text, sql, stable
   grant execute to public
+
+function decide_approval(p_tenant text, p_action text, p_decision jsonb, p_receipt jsonb) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
 
 function delivery_action(p_tenant text, p_delivery uuid) returns TABLE(action jsonb, result_head bytea), plpgsql, volatile
   grant execute to waybill_data
@@ -1393,6 +1437,9 @@ function events_behind(p_tenant text, p_after bigint, p_limit integer) returns S
 
 function evidence_until(v waybill.connector_versions, s waybill.settings) returns timestamp with time zone, sql, stable
   grant execute to waybill_control
+
+function expire_approval(p_tenant text, p_action text, p_receipt jsonb) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
 
 function expire_attempt(p_tenant text, p_action text, p_fence bigint) returns boolean, plpgsql, volatile
   grant execute to waybill_operations
@@ -1801,6 +1848,10 @@ function walk_action(a waybill.actions, p_path text[]) returns waybill.actions, 
 
 function way_to(p_from text, p_to text) returns text[], sql, immutable
   grant execute to waybill_data
+
+function withdraw_approval() returns trigger, plpgsql, volatile
+  grant execute to waybill_data
+  grant execute to waybill_operations
 
 function workflow_allowed(p_tenant text, p_target jsonb) returns boolean, sql, stable
   grant execute to waybill_data

@@ -45,6 +45,8 @@ export type PointName =
   | 'fencing.opened'
   | 'fencing.answered'
   | 'fencing.concluded'
+  | 'approval.asked'
+  | 'approval.decided'
   // Of upkeep: between what it reads, signs and writes.
   | 'checkpoint.read'
   | 'checkpoint.appended'

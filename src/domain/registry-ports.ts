@@ -4,6 +4,7 @@
  */
 import type { ActionState } from './action-states';
 import type { ActionRef } from './action-service';
+import type { PolicyDecision } from './approvals';
 import type { RecoveryKind, SideEffect } from './capabilities';
 import type { TenantId } from './ids';
 import type { BeginRepin, ConcludeRepin, RepinWish } from './repin';
@@ -33,7 +34,7 @@ export interface CapabilityContract {
 /** Resolves capability definitions for a tenant. */
 export interface CapabilityCatalog {
   /** The contract, if the tenant can see it; null otherwise, never a reason why. */
-  find(tenantId: TenantId, capabilityId: string): Promise<CapabilityContract | null>;
+  find(tenantId: TenantId, capabilityId: string): Promise<BoundContract | null>;
   /**
    * One page of definitions by capability id, all at one revision. It may hold fewer than `limit`, even
    * none, and go on: it looks at a bounded number of ids, and its size is bounded, too.
@@ -47,8 +48,14 @@ export interface CapabilityCatalog {
   revision(): Promise<number>;
 }
 
+/** A contract as it holds for one tenant. */
+export interface BoundContract extends CapabilityContract {
+  /** Its class, or a binding of the tenant, says so. */
+  readonly approvalNeeded: boolean;
+}
+
 /** What a plan asks of a contract. */
-export type PlannedContract = Omit<CapabilityContract, 'resultSchema'>;
+export type PlannedContract = Omit<BoundContract, 'resultSchema'>;
 
 export interface CapabilityDefinition extends CapabilityContract {
   /** Whether a binding of the tenant serves it; false only where unbound ones were asked for. */
@@ -135,6 +142,8 @@ export interface ActionStart {
   readonly deliveryId?: string | null;
   /** The only revision of the catalog at which a new action may start; absent: any. */
   readonly ifCatalogRevision?: number | null;
+  /** Recorded as given; absent: none was. */
+  readonly policyDecision?: PolicyDecision | null;
 }
 
 export interface ActionFacts {

@@ -119,6 +119,8 @@ export type ReserveAnswer =
   | { readonly kind: 'unknown_action' }
   /** No attempt is open, but the action is not waiting for one: what became of the last is unclear. */
   | { readonly kind: 'not_requested'; readonly state: ActionState }
+  /** Its capability, or a binding of it, wants an approval, and it has none. */
+  | { readonly kind: 'approval_required' }
   | { readonly kind: 'binding_unavailable'; readonly why: BindingFault }
   | { readonly kind: 'replica_unavailable'; readonly why: ReplicaFault; readonly retryInMs: number }
   | { readonly kind: 'capacity_exceeded'; readonly scope: QuotaScope; readonly retryInMs: number }

@@ -29,7 +29,7 @@ const LIVE = 'It is under way; ask for it again, or send the same call with `wai
 const START_PROBLEMS = [
   ...EVERY_CALL,
   'capability_unavailable',
-  'approval_required',
+  ...(['approval_required', 'approval_refused', 'approver_is_requester'] as const),
   'action_request_invalid',
   'action_conflict',
   'stale_plan',
@@ -128,6 +128,9 @@ async function start(
     retryBudget: call.retryBudget,
     requestedBy: subject,
     ifCatalogRevision: call.ifCatalogRevision ?? null,
+    approval: call.approval ?? null,
+    awaitApproval: call.awaitApproval,
+    policyDecision: call.policyDecision ?? null,
   });
   deps.log.info({ ...ref, capabilityId, requestedBy: subject, outcome: kind }, 'action asked for');
   if (kind === 'conflict') throw new WaybillError('action_conflict', detail);

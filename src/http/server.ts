@@ -3,6 +3,8 @@ import fastify, { type FastifyInstance } from 'fastify';
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
 import type { Socket } from 'node:net';
 import { WaybillError } from '../domain/errors';
+import { actionDecisionRoutes } from './action-decisions';
+import { approvalRoutes } from './approvals';
 import { actionCallRoutes } from './action-calls';
 import { actionRoutes } from './actions';
 import { requireTokens } from './authorization';
@@ -121,6 +123,8 @@ function registerParts(app: FastifyInstance, deps: HttpDeps): void {
       actionCallRoutes(api, deps);
       routeRoutes(api, deps);
       routeOperationRoutes(api, deps);
+      approvalRoutes(api, deps);
+      actionDecisionRoutes(api, deps);
       quotaRoutes(api, deps);
       eventRoutes(api, deps);
       fleetRoutes(api, deps);

@@ -1,16 +1,20 @@
 /** What the database answers about the catalog, parsed once at the edge of `src/db`. */
 import { z } from 'zod';
 import type { CapabilityPageAnswer, PlannedContract } from '../domain/registry-ports';
-import { CapabilityRow } from './replica-rows';
+import { ContractRow } from './replica-rows';
 
 /** Checked when they were published; up to 4 MiB of them are read at once. */
 const Published = z.unknown();
 
-const PlannedContractRow = CapabilityRow.omit({ resultSchema: true }).extend({
+const DefinedContractRow = ContractRow.omit({ resultSchema: true }).extend({
   requestSchema: Published,
+});
+
+const PlannedContractRow = DefinedContractRow.extend({
+  approvalNeeded: z.boolean(),
 }) satisfies z.ZodType<PlannedContract>;
 
-export const CapabilityDefinitionRow = PlannedContractRow.extend({
+export const CapabilityDefinitionRow = DefinedContractRow.extend({
   resultSchema: Published,
   bound: z.boolean(),
   profiles: z.array(z.string()),

@@ -152,6 +152,7 @@ export const BindingRow = z.object({
   enabled: z.boolean(),
   spill: z.enum(SPILLS),
   spread: z.boolean(),
+  approvalRequired: z.boolean(),
   policyRevision: z.number(),
   credentialRevision: z.string(),
   quotaPolicy: z.string().nullable(),

@@ -65,6 +65,7 @@ export const ReserveAnswerRow = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('conflict'), detail: z.string() }),
   z.object({ kind: z.literal('unknown_action') }),
   z.object({ kind: z.literal('not_requested'), state: z.enum(ACTION_STATES) }),
+  z.object({ kind: z.literal('approval_required') }),
   z.object({
     kind: z.literal('binding_unavailable'),
     why: z.enum([

@@ -82,7 +82,7 @@ function addAccount(state: RegistryState, seed: AccountSeed): void {
   state.bindings.push({
     ...{ ...of, capabilityId: CAPABILITY, priority: seed.priority, enabled: true },
     ...{ spill: seed.spill, spread: seed.spread, policyRevision: 1, credentialRevision: 'r1' },
-    quotaPolicyId: seed.quota,
+    ...{ quotaPolicyId: seed.quota, approvalRequired: false },
   });
 }
 
@@ -128,7 +128,7 @@ function changeOffers(state: RegistryState, change: CatalogChange): void {
       state.bindings.push({
         ...{ tenantId: tenantId(instance.tenant), instanceId: instance.id, capabilityId },
         ...{ priority: 100, enabled: true, spill: 'never', spread: false, policyRevision: 1 },
-        ...{ credentialRevision: 'r1', quotaPolicyId: null },
+        ...{ credentialRevision: 'r1', quotaPolicyId: null, approvalRequired: false },
       });
     }
   }

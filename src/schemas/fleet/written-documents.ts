@@ -118,7 +118,8 @@ export function writtenBinding(row: BindingRow): WrittenDocument {
   const { policyRevision, credentialRevision, quotaPolicy } = row;
   return {
     ...{ kind: 'Binding', tenant, capability, instance, credentialRevision, priority, enabled },
-    ...{ spill, spread, policyRevision, quotaPolicy: quotaPolicy ?? undefined },
+    ...{ spill, spread, approval: row.approvalRequired ? 'required' : undefined },
+    ...{ policyRevision, quotaPolicy: quotaPolicy ?? undefined },
   };
 }
 

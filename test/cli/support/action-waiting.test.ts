@@ -14,7 +14,7 @@ const ACTION: Action = {
     retryBudget: 5,
   },
   ...{ affinityKey: null, attemptCount: 1, result: null, route: null, attempts: [] },
-  receipts: [],
+  ...{ receipts: [], approval: null, policyDecision: null },
   ...{ workflowId: 'action/acme/a1', workflowUrl: null },
 };
 
