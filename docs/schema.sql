@@ -70,10 +70,15 @@ table actions
   uncertain_since timestamp with time zone
   approval_id text
   policy_decision jsonb
+  progress_note text
+  progress_percent smallint
+  progress_at timestamp with time zone
   constraint actions_pkey PRIMARY KEY (tenant_id, action_id)
   constraint actions_action_id_check CHECK (((length(action_id) >= 1) AND (length(action_id) <= 200)))
   constraint actions_attended CHECK (((attend_at IS NULL) = (closed_at IS NOT NULL)))
   constraint actions_closed CHECK (((closed_at IS NOT NULL) = (state = ANY (ARRAY['completed'::text, 'failed'::text, 'cancelled'::text]))))
+  constraint actions_progress_note_check CHECK ((length(progress_note) <= 500))
+  constraint actions_progress_percent_check CHECK (((progress_percent >= 0) AND (progress_percent <= 100)))
   constraint actions_request_sha256_check CHECK ((length(request_sha256) = 32))
   constraint actions_result CHECK (
 CASE state
@@ -1586,6 +1591,9 @@ function note_doubt() returns trigger, plpgsql, volatile
 function note_following(p_tenant text, p_delivery uuid, p_attempt integer, p_detail text, p_again_ms integer) returns void, plpgsql, volatile
   grant execute to waybill_data
 
+function note_progress(p_tenant text, p_action text, p_fence bigint, p_progress jsonb) returns void, plpgsql, volatile
+  grant execute to waybill_data
+
 function note_target_health(a waybill.delivery_attempts, p_health text) returns void, plpgsql, volatile
   grant execute to waybill_data
 
@@ -1854,4 +1862,7 @@ function withdraw_approval() returns trigger, plpgsql, volatile
   grant execute to waybill_operations
 
 function workflow_allowed(p_tenant text, p_target jsonb) returns boolean, sql, stable
+  grant execute to waybill_data
+
+function write_progress(a waybill.actions, p_progress jsonb) returns void, sql, volatile
   grant execute to waybill_data

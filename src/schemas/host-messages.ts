@@ -4,13 +4,15 @@ import { RECOVERIES, SIDE_EFFECTS } from '../domain/capabilities';
 import {
   HOST_REFUSALS,
   LIFECYCLE_OPERATIONS,
+  PROGRESS_NOTE_CHARS,
   TOKEN_PURPOSES,
   type HostAnswerClaims,
   type HostManifest,
   type LifecycleClaims,
+  type Progress,
   type RouteToken,
 } from '../domain/host-protocol';
-import { storableText } from '../domain/plain-text';
+import { printedLine, storableText } from '../domain/plain-text';
 import { REPLICA_STATUSES } from '../domain/registry-ports';
 
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
@@ -57,6 +59,15 @@ export const RouteTokenSchema: z.ZodType<RouteToken> = z.object({
   body_sha256: Sha256,
 });
 
+/** For people: what cannot be read of it costs no answer. */
+const ProgressSchema: z.ZodType<Progress> = z.object({
+  note: z
+    .string()
+    .meta({ maxLength: PROGRESS_NOTE_CHARS })
+    .transform((note) => printedLine(note, PROGRESS_NOTE_CHARS)),
+  percent: z.number().min(0).max(100).transform(Math.round).nullable().catch(null),
+});
+
 const succeeded = z.object({ kind: z.literal('succeeded'), result: z.json() });
 const failed = z.object({
   kind: z.literal('failed'),
@@ -67,7 +78,7 @@ const failed = z.object({
 const others = [
   z.object({
     kind: z.literal('running'),
-    progress: z.string().max(500).transform(storableText).nullable(),
+    progress: ProgressSchema.nullable().catch(null),
   }),
   z.object({ kind: z.literal('not_started') }),
   z.object({ kind: z.literal('unknown') }),

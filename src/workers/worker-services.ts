@@ -34,6 +34,9 @@ import { actionWorkflows, deliveryWorkflows, taskQueue } from './workflows';
 /** Longer than a dispatch waits for a worker: what nobody took on is over before its reservation is. */
 const RESERVATION_HOLD_MS = 45_000;
 
+/** Most calls are over before; a page that people look at is not older than that. */
+const WATCH_MS = 5_000;
+
 /** What one line of the log says; `waybill routes audit` lists them all. */
 const LOGGED_DIFFERENCES = 20;
 
@@ -97,6 +100,7 @@ export async function workerServices(
       routes: actionTargetResolver(data, config.topology),
       random: Math.random,
       holdMs: RESERVATION_HOLD_MS,
+      watchMs: WATCH_MS,
     },
     bulkReplays: {
       ...{ data, signingKey, metrics: telemetry.deliveries },

@@ -1,9 +1,11 @@
 /** Work under way in this process, one job an action, and decisions about one action in single file. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { PROGRESS_NOTE_CHARS, type Progress } from '../../domain/host-protocol';
+import { printedLine } from '../../domain/plain-text';
 
 export interface Job<End> {
   readonly kind: 'execution' | 'recovery';
-  readonly progress: string | null;
+  readonly progress: Progress | null;
   /** Never rejects; null when the job failed. */
   readonly end: Promise<End | null>;
   /** Tells it to stop; it may still finish. */
@@ -12,10 +14,8 @@ export interface Job<End> {
 
 interface JobControls {
   readonly signal: AbortSignal;
-  progress(text: string): void;
+  progress(note: string, percent?: number): void;
 }
-
-const PROGRESS_CHARS = 500;
 
 export class Jobs<End> {
   readonly #jobs = new Map<string, Job<End>>();
@@ -52,11 +52,11 @@ export class Jobs<End> {
     run: (controls: JobControls) => Promise<End>,
   ): Job<End> {
     const stop = new AbortController();
-    let progress: string | null = null;
+    let progress: Progress | null = null;
     const controls = {
       signal: stop.signal,
-      progress: (text: string) => {
-        progress = text.slice(0, PROGRESS_CHARS);
+      progress: (note: string, percent?: number) => {
+        progress = { note: printedLine(note, PROGRESS_NOTE_CHARS), percent: wholePercent(percent) };
       },
     };
     const end = run(controls)
@@ -84,6 +84,10 @@ export class Jobs<End> {
     const all = Promise.all([...this.#jobs.values()].map(({ end }) => end)).then(() => true);
     return (await within(all, withinMs)) ?? false;
   }
+}
+
+function wholePercent(percent = Number.NaN): number | null {
+  return Number.isFinite(percent) ? Math.round(Math.min(100, Math.max(0, percent))) : null;
 }
 
 /** The value, or null when it is not there within this time. */

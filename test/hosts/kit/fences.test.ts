@@ -48,8 +48,9 @@ test('what takes long is answered as running, with its progress, and finishes', 
   const call = callTo(kit.host);
   const sent = kit.client.execute(call, BODY);
   const began = await kit.work.times(1);
-  began.context.progress('half way');
-  const running = kit.answered({ kind: 'running', progress: 'half way' });
+  began.context.progress('half way\n', 49.6);
+  const progress = { note: 'half way ', percent: 50 };
+  const running = kit.answered({ kind: 'running', progress });
   expect(await sent).toEqual(running);
   expect(await kit.client.reconcile(at(call, 11))).toEqual(running);
   expect(await kit.client.read(call)).toEqual(running);
