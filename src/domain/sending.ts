@@ -22,6 +22,15 @@ export interface PolicyDecision {
   readonly policy: string | null;
 }
 
+/** An approval that was found to count, as it is recorded. */
+export interface CarriedApproval {
+  /** The token's own id. */
+  readonly approvalId: string;
+  readonly approver: string;
+  /** ISO 8601, UTC. */
+  readonly expiresAt: string;
+}
+
 export interface DeliverOrder {
   readonly connectorId: string;
   /** The specification's `connectionId`. */
