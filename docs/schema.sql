@@ -1067,8 +1067,11 @@ table settings
   target_addresses jsonb not null default '{"http": false, "allow": [], "ports": [443]}'::jsonb
   workflow_targets jsonb not null default '[]'::jsonb
   tenant_in_flight integer not null default 75
+  trusted_approvers jsonb not null default '{}'::jsonb
+  approval_ttl_ms bigint not null default 86400000
   constraint settings_pkey PRIMARY KEY (only_row)
   constraint settings_action_retention_days_check CHECK (((action_retention_days >= 1) AND (action_retention_days <= 3650)))
+  constraint settings_approval_ttl_ms_check CHECK (((approval_ttl_ms >= 1000) AND (approval_ttl_ms <= '2592000000'::bigint)))
   constraint settings_circuit_open_ms_check CHECK (((circuit_open_ms >= 100) AND (circuit_open_ms <= 3600000)))
   constraint settings_circuit_probes_check CHECK (((circuit_probes >= 1) AND (circuit_probes <= 100)))
   constraint settings_circuit_unknowns_check CHECK (((circuit_unknowns >= 0) AND (circuit_unknowns <= 1000)))
@@ -1082,6 +1085,7 @@ table settings
   constraint settings_required_evidence_check CHECK ((required_evidence <@ ARRAY['signature'::text, 'sbom'::text, 'provenance'::text, 'conformance'::text, 'vulnerability'::text, 'licence'::text]))
   constraint settings_tenant_in_flight_check CHECK (((tenant_in_flight >= 1) AND (tenant_in_flight <= 10000)))
   constraint settings_tombstone_retention_days_check CHECK (((tombstone_retention_days >= 1) AND (tombstone_retention_days <= 36500)))
+  constraint settings_trusted_approvers_check CHECK ((jsonb_typeof(trusted_approvers) = 'object'::text))
   constraint settings_trusted_signers_check CHECK (((trusted_signers IS NULL) OR (jsonb_typeof(trusted_signers) = 'object'::text)))
   grant insert, select, update to waybill_control
   grant select to waybill_data

@@ -39,7 +39,8 @@ export const catalogStatements = {
         'eventRetentionDays', s.event_retention_days, 'eventHoldDays', s.event_hold_days,
         'targetAddresses', s.target_addresses, 'workflowTargets', s.workflow_targets,
         'retention', s.retention, 'tenantInFlight', s.tenant_in_flight,
-        'requiredEvidence', s.required_evidence, 'trustedSigners', s.trusted_signers) as settings
+        'requiredEvidence', s.required_evidence, 'trustedSigners', s.trusted_signers,
+        'trustedApprovers', s.trusted_approvers, 'approvalTtlMs', s.approval_ttl_ms) as settings
       from waybill.catalog_revision r cross join waybill.settings s`,
   },
   connectors: {

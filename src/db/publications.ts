@@ -36,7 +36,7 @@ export const publicationStatements = {
       action_retention_days = $9, tombstone_retention_days = $10, required_evidence = $11,
       trusted_signers = $12, event_retention_days = $13, event_hold_days = $14,
       target_addresses = $15, workflow_targets = $16, retention = $17,
-      tenant_in_flight = $18`,
+      tenant_in_flight = $18, trusted_approvers = $19, approval_ttl_ms = $20`,
   },
   // Of a connector that is there only whether it is enabled can change.
   connectors: {
@@ -258,6 +258,7 @@ async function writeSettings(run: Run, settings: SettingsRow): Promise<void> {
     ...[routing.eventRetentionDays, routing.eventHoldDays],
     ...[JSON.stringify(routing.targetAddresses), JSON.stringify(routing.workflowTargets)],
     ...[JSON.stringify(routing.retention), routing.tenantInFlight],
+    ...[JSON.stringify(routing.trustedApprovers), routing.approvalTtlMs],
   ]);
 }
 

@@ -13,6 +13,7 @@ import { WrittenRetention } from '../retention';
 import { SecretReference } from '../secret-references';
 import { WebhookScheme } from '../webhook-schemes';
 import { BindingDocument, CapabilityDocument, QuotaPolicyDocument } from './action-documents';
+import { WrittenApprovers } from './approver-documents';
 import { Credentials } from './credentials';
 import { EventSinkDocument } from './event-sink-documents';
 import { EvidenceDocument, RequiredEvidence, TrustedSigners } from './evidence-documents';
@@ -60,6 +61,8 @@ export const SettingsDocument = z.strictObject({
   tenantInFlight: z.int().min(1).max(10_000).optional(),
   requiredEvidence: RequiredEvidence.optional(),
   trustedSigners: TrustedSigners.optional(),
+  trustedApprovers: WrittenApprovers.optional(),
+  approvalTtl: between('1s', '30d').optional(),
 });
 export type SettingsDocument = z.infer<typeof SettingsDocument>;
 

@@ -51,6 +51,13 @@ export function writtenSettings(row: SettingsRow): WrittenDocument {
     ...{ retention: row.retention, tenantInFlight: row.tenantInFlight },
     // Null says something here: a file without the field would leave what it is then.
     ...{ requiredEvidence: row.requiredEvidence, trustedSigners: row.trustedSigners },
+    trustedApprovers: Object.fromEntries(
+      Object.entries(row.trustedApprovers).map(([name, { keys, tenants }]) => [
+        name,
+        { keys, tenants: tenants ?? undefined },
+      ]),
+    ),
+    approvalTtl: durationText(row.approvalTtlMs),
   };
 }
 

@@ -45,6 +45,8 @@ export function settingsRow(thing: SettingsDocument, before: SettingsRow): Setti
     requiredEvidence: thing.requiredEvidence ?? before.requiredEvidence,
     trustedSigners:
       thing.trustedSigners === undefined ? before.trustedSigners : thing.trustedSigners,
+    trustedApprovers: thing.trustedApprovers ?? before.trustedApprovers,
+    approvalTtlMs: thing.approvalTtl ?? before.approvalTtlMs,
   };
 }
 
