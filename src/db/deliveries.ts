@@ -230,7 +230,7 @@ export interface ReplayAllowed {
 export async function replayDelivery(
   db: Database,
   ref: DeliveryRef,
-  who: { readonly replayedBy: string; readonly reason: string; readonly allowed: ReplayAllowed },
+  who: { readonly replayedBy: string; readonly reason: string; readonly allowed?: ReplayAllowed },
   receipt: ReceiptRow,
 ): Promise<ReplayDeliveryAnswer> {
   const rows = await db.query(deliveryStatements.replay, [
@@ -239,7 +239,7 @@ export async function replayDelivery(
     who.replayedBy,
     who.reason,
     JSON.stringify(receipt),
-    JSON.stringify(who.allowed),
+    JSON.stringify(who.allowed ?? {}),
   ]);
   return ReplayDeliveryAnswer.parse(onlyRow(rows)['answer']);
 }

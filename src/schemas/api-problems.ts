@@ -23,6 +23,10 @@ export const Problem = z
       .enum(REPIN_FAULTS)
       .optional()
       .describe('repin_refused: why the action stays where it is.'),
+    requestDigest: z
+      .string()
+      .optional()
+      .describe('approval_required, of what is sent: what an approval must name.'),
     checks: z
       .record(z.string(), z.string())
       .optional()

@@ -9,7 +9,6 @@ import { filledText, vendorRequest } from '../../targets/vendor-request';
 import type { SendingMaterial, VendorRequest } from '../../targets/vendor-request';
 import type { AttemptResult } from '../attempt-closing';
 import { closeWithVerdict } from '../attempt-closing';
-import type { AttemptServices } from '../attempt-services';
 import { countedAs } from '../delivery-metrics';
 import { signingSecrets } from '../signing-secrets';
 import type { SendingAdapter, SendingAttempt } from './adapters';

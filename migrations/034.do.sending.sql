@@ -14,7 +14,7 @@ begin
       'operation', v.outbound->p_operation, 'sideEffect', waybill.sending_class(v.outbound->p_operation),
       'config', i.config, 'secretRef', i.secret_ref, 'signingSecretRefs', to_jsonb(i.signing_secret_refs),
       'operations', (select coalesce(jsonb_agg(k order by k), '[]') from jsonb_object_keys(v.outbound) k),
-      'now', clock_timestamp(), 'fault', case
+      'fault', case
         when i.connector_id <> p_connector then 'connector_other'
         when i.status <> 'enabled' then 'instance_' || i.status
         when not c.enabled then 'connector_disabled'
