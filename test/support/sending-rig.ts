@@ -85,7 +85,7 @@ export function orderOf(
 /** `Deliver` of a rig, for a tenant and somebody. */
 export function sender(
   rig: DeliveryRig,
-  who: { readonly tenant?: string; readonly subject?: string } = {},
+  who: { readonly tenant?: string; readonly subject?: string; readonly heartbeatMs?: number } = {},
 ): (order: DeliverOrder) => Promise<DeliverAnswer> {
   const deliver: Deliver = deliverService({
     data: rig.services.data,
@@ -93,7 +93,7 @@ export function sender(
     start: (ref, about) => {
       // As the API does: what is missed here, a loop makes good.
       rig
-        .workflows()
+        .workflows(who.heartbeatMs === undefined ? {} : { heartbeatMs: who.heartbeatMs })
         .ensure(ref, about)
         .catch(() => undefined);
     },
