@@ -110,7 +110,7 @@ create function waybill.sending_chain(d waybill.deliveries) returns jsonb
         when o.operation is null then 'operation_unknown'
         -- The class may be another one by now, as the connection may use another version.
         when waybill.sending_class(o.operation) = 'external' and d.sending->>'sideEffect' <> 'external'
-          then 'approval_required'
+          then 'approval_missing'
         when o.operation->>'kind' = 'action' and exists (select from waybill.affinities f
             where f.tenant_id = d.tenant_id and f.affinity_key = 'connection/' || d.instance_id
               and f.instance_id <> d.instance_id) then 'action_conflict' end)

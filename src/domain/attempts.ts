@@ -45,6 +45,7 @@ export const FAILURE_REASONS = [
   'deadline_exceeded',
   'grant_missing',
   'operation_unknown',
+  'approval_missing',
 ] as const;
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 

@@ -51,7 +51,7 @@ const IMPOSSIBLE: Partial<Record<FailureReason, string>> = {
   deadline_exceeded: "its caller's time is over",
   grant_missing: 'the connection does not grant `tool` any more',
   operation_unknown: "the connector's version knows the operation no more",
-  approval_required: 'the operation is of the class external now, and nobody has approved it',
+  approval_missing: 'the operation is of the class external now, and nobody has approved it',
   action_conflict: "the affinity key of the connection's actions is taken by another one",
   workflow_not_allowed: 'the deployment does not let this workflow be started or signalled',
 };
