@@ -52,25 +52,28 @@ export const publicationStatements = {
     name: 'publication_versions',
     text: `insert into waybill.connector_versions
         (connector_id, version, status, webhook_scheme, retry_profile, content_digest,
-          artifact_digest, manifest_digest, profiles, rate_limit)
+          artifact_digest, manifest_digest, profiles, rate_limit, outbound)
       select connector, version, status, "webhookScheme", retry, digest, "artifactDigest",
-          "manifestDigest", profiles, "rateLimit"
+          "manifestDigest", profiles, "rateLimit", outbound
         from jsonb_to_recordset($1) as r(connector text, version text, status text,
           "webhookScheme" jsonb, retry jsonb, digest text, "artifactDigest" text,
-          "manifestDigest" text, profiles text[], "rateLimit" jsonb)
+          "manifestDigest" text, profiles text[], "rateLimit" jsonb, outbound jsonb)
       on conflict (connector_id, version) do update set status = excluded.status`,
   },
   instances: {
     name: 'publication_instances',
     text: `insert into waybill.instances
         (tenant_id, instance_id, connector_id, version, status, grants, config, secret_ref,
-          config_revision)
-      select tenant, id, connector, version, status, grants, config, "secretRef", "configRevision"
+          signing_secret_refs, config_revision)
+      select tenant, id, connector, version, status, grants, config, "secretRef",
+          "signingSecretRefs", "configRevision"
         from jsonb_to_recordset($1) as r(tenant text, id text, connector text, version text,
-          status text, grants text[], config jsonb, "secretRef" text, "configRevision" bigint)
+          status text, grants text[], config jsonb, "secretRef" text, "signingSecretRefs" text[],
+          "configRevision" bigint)
       on conflict (tenant_id, instance_id) do update
         set version = excluded.version, status = excluded.status, grants = excluded.grants,
             config = excluded.config, secret_ref = excluded.secret_ref,
+            signing_secret_refs = excluded.signing_secret_refs,
             config_revision = excluded.config_revision`,
   },
   targets: {

@@ -12,6 +12,7 @@ import { discardBody } from './bodies';
 import { bulkReplayReads } from './bulk-replay-reads';
 import { bulkReplayRoutes } from './bulk-replays';
 import { capabilityRoutes } from './capabilities';
+import { deliverRoutes } from './deliver';
 import { deliveryRoutes } from './deliveries';
 import { DEFAULT_PATIENCE } from './deps';
 import type { HttpDeps, LifecycleServerDeps, ServerDeps } from './deps';
@@ -115,6 +116,7 @@ function registerParts(app: FastifyInstance, deps: HttpDeps): void {
         ready();
       });
       deliveryRoutes(api, deps);
+      deliverRoutes(api, deps);
       readmissionRoutes(api, deps);
       bulkReplayRoutes(api, deps);
       bulkReplayReads(api, deps);

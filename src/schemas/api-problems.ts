@@ -28,6 +28,10 @@ export const Problem = z
       .describe(
         'repin_refused: why the action stays where it is; approval_not_waiting: what became of its approval.',
       ),
+    requestDigest: z
+      .string()
+      .optional()
+      .describe('approval_required, of what is sent: what an approval must name.'),
     checks: z
       .record(z.string(), z.string())
       .optional()
