@@ -8,6 +8,7 @@ import type {
   CapabilityPageRequest,
 } from '../domain/registry-ports';
 import { bindingChain, compare } from './bindings';
+import { resolveCapability } from './resolving';
 import type { RegistryState } from './state';
 
 /** The capabilities of which a binding of the tenant stands on a whole chain. */
@@ -25,6 +26,7 @@ export function memoryCatalog(state: RegistryState): CapabilityCatalog {
         contracts: ids.flatMap((id) => find(tenant, id) ?? []),
       }),
     revision: () => Promise.resolve(state.catalogRevision),
+    resolve: (tenant, wish) => Promise.resolve(resolveCapability(state, tenant, wish)),
   };
 }
 

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { BULK_REPLAY_STATES } from '../domain/bulk-replays';
 import { DELIVERY_STATES } from '../domain/delivery-states';
 import { REPIN_FAULTS } from '../domain/repin';
+import { BINDING_FAULTS } from '../domain/routes';
 
 export const Problem = z
   .object({
@@ -20,9 +21,12 @@ export const Problem = z
         'delivery_not_failed, replay_refused: the state that the delivery or the job is in.',
       ),
     reason: z
-      .enum(REPIN_FAULTS)
+      .enum([...REPIN_FAULTS, ...BINDING_FAULTS])
       .optional()
-      .describe('repin_refused: why the action stays where it is.'),
+      .describe(
+        'repin_refused: why the action stays where it is. capability_unavailable, where a capability ' +
+          'is resolved: what the binding of the best priority lacks.',
+      ),
     checks: z
       .record(z.string(), z.string())
       .optional()

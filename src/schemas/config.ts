@@ -27,6 +27,10 @@ const Environment = z.object({
   WAYBILL_PORT: Port.default(7380),
   WAYBILL_HEALTH_PORT: Port.default(7381),
   WAYBILL_METRICS_PORT: Port.optional(),
+  WAYBILL_GRPC_PORT: Port.default(7383),
+  WAYBILL_GRPC_TLS_CERT: z.string().min(1).optional(),
+  WAYBILL_GRPC_TLS_KEY: z.string().min(1).optional(),
+  WAYBILL_GRPC_PLAIN: z.enum(['on', 'off']).default('off'),
   WAYBILL_PUBLIC_URL: HttpUrl.optional(),
   WAYBILL_TRUSTED_PROXIES: AddressList.default([]),
   WAYBILL_TEMPORAL_UI: HttpUrl.optional(),
@@ -95,6 +99,14 @@ function shape(env: z.infer<typeof Environment>) {
       temporalUi: env.WAYBILL_TEMPORAL_UI ?? null,
       /** Balancers whose X-Forwarded-For names the sender; it only decides whom a limit counts for. */
       trustedProxies: env.WAYBILL_TRUSTED_PROXIES,
+    },
+    grpc: {
+      port: env.WAYBILL_GRPC_PORT,
+      /** PEM files. */
+      certificateFile: env.WAYBILL_GRPC_TLS_CERT ?? null,
+      privateKeyFile: env.WAYBILL_GRPC_TLS_KEY ?? null,
+      /** Without TLS outside loopback, too: something else before it has TLS. */
+      plain: env.WAYBILL_GRPC_PLAIN === 'on',
     },
     signingKeyRef: env.WAYBILL_SIGNING_KEY ?? null,
     secretsDir: env.WAYBILL_SECRETS_DIR,
