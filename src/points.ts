@@ -12,6 +12,7 @@ const held = new Set(
 export type PointName =
   | 'ingest.verified'
   | 'ingest.committed'
+  | 'sending.stored'
   | 'attend.claimed'
   | 'attend.started'
   | 'attempt.begun'

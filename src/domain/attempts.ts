@@ -39,6 +39,12 @@ export const FAILURE_REASONS = [
   'action_conflict',
   'action_failed',
   'action_cancelled',
+  // Of what is sent.
+  'uncertain',
+  'request_invalid',
+  'deadline_exceeded',
+  'grant_missing',
+  'operation_unknown',
 ] as const;
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 

@@ -10,20 +10,23 @@ export const PROBLEM_TYPE = 'application/problem+json';
 /** When a sender may try again that met a passing fault of ours. */
 const RETRY_AFTER_S = 5;
 
+type ProblemExtra = Pick<Problem, 'state' | 'checks' | 'reason' | 'requestDigest'>;
+
 /** A failure whose answer needs more than its code, detail and field. */
 export class HttpProblem extends WaybillError {
   readonly headers: Readonly<Record<string, string>>;
-  readonly extra: Pick<Problem, 'state' | 'checks' | 'reason'>;
+  readonly extra: ProblemExtra;
 
   constructor(
     code: ErrorCode,
     detail: string,
     more: {
       readonly headers?: Readonly<Record<string, string>>;
-      readonly extra?: Pick<Problem, 'state' | 'checks' | 'reason'>;
+      readonly extra?: ProblemExtra;
+      readonly field?: string;
     },
   ) {
-    super(code, detail);
+    super(code, detail, more.field === undefined ? {} : { field: more.field });
     this.headers = more.headers ?? {};
     this.extra = more.extra ?? {};
   }

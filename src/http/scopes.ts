@@ -2,6 +2,7 @@
 export const SCOPES = {
   'factory.connections.read': 'Read deliveries and targets.',
   'factory.connections.operate': 'Replay deliveries; pause and resume targets and subscriptions.',
+  'factory.deliveries.send': 'Send deliveries through connections.',
   'factory.actions.read': 'Read actions and their routes.',
   'factory.actions.run': 'Start and cancel actions.',
   'factory.actions.operate': 'Move actions to another host.',

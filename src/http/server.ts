@@ -11,6 +11,7 @@ import { bulkReplayReads } from './bulk-replay-reads';
 import { bulkReplayRoutes } from './bulk-replays';
 import { capabilityRoutes } from './capabilities';
 import { capabilityResolutionRoute } from './capability-resolution';
+import { deliverRoutes } from './deliver';
 import { deliveryRoutes } from './deliveries';
 import { DEFAULT_PATIENCE } from './deps';
 import type { HttpDeps, LifecycleServerDeps, ServerDeps } from './deps';
@@ -114,6 +115,7 @@ function registerParts(app: FastifyInstance, deps: HttpDeps): void {
         ready();
       });
       deliveryRoutes(api, deps);
+      deliverRoutes(api, deps);
       readmissionRoutes(api, deps);
       bulkReplayRoutes(api, deps);
       bulkReplayReads(api, deps);

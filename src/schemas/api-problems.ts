@@ -27,6 +27,10 @@ export const Problem = z
         'repin_refused: why the action stays where it is. capability_unavailable, where a capability ' +
           'is resolved: what the binding of the best priority lacks.',
       ),
+    requestDigest: z
+      .string()
+      .optional()
+      .describe('approval_required, of what is sent: what an approval must name.'),
     checks: z
       .record(z.string(), z.string())
       .optional()

@@ -19,6 +19,7 @@ import { jwksTokens } from '../http/tokens/jwks';
 import { routeTokenTrust } from '../hosts/protocol/route-tokens';
 import type { Config } from '../schemas/config';
 import { actionService } from '../services/actions/starting';
+import { deliverService } from '../services/deliver';
 import { exportReceipts } from '../services/receipt-export';
 import { decideReplay } from '../services/replays';
 import type { SecretProvider } from '../secrets/provider';
@@ -188,11 +189,19 @@ function httpDeps(parts: Parts, closers: Closers): HttpDeps {
   const { config, log, data, tokens, telemetry, secrets, keyText, signingKey } = parts;
   const starting = startServices(parts, parts.signingKey);
   const replays = { data, signingKey, metrics: telemetry.deliveries };
+  const starter = new DeliveryStarts(deliveryWorkflows(config, parts.client), data, log);
+  const newDeliveryId = () => deliveryId(uuidv7());
   return {
     ...serverDeps(parts),
     data,
     secrets,
-    starter: new DeliveryStarts(deliveryWorkflows(config, parts.client), data, log),
+    starter,
+    deliver: deliverService({
+      ...{ data, newDeliveryId },
+      start: (ref, about) => {
+        starter.start(ref, about);
+      },
+    }),
     replay: (ref, who) => decideReplay(replays, ref, who),
     bulkReplays: {
       nudge: nudging(bulkReplayWorkflows(config, parts.client), log),
@@ -210,7 +219,7 @@ function httpDeps(parts: Parts, closers: Closers): HttpDeps {
     publicBaseUrl: config.http.publicUrl,
     // Every process of the deployment signs receipts with one key, so they agree on this one, too.
     cursorKey: createHmac('sha256', keyText).update('waybill-cursors').digest(),
-    newDeliveryId: () => deliveryId(uuidv7()),
+    newDeliveryId,
     count: ingressCounting(telemetry),
   };
 }

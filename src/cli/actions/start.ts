@@ -1,5 +1,4 @@
 /** `waybill actions start`: starts an action, and waits for its end where that is asked for. */
-import { readFileSync } from 'node:fs';
 import { InvalidArgumentError, type Command } from 'commander';
 import type { z } from 'zod';
 import { MAX_WAIT_MS, type Action, type StartActionBody } from '../../schemas/api-actions';
@@ -8,11 +7,12 @@ import type { ApiClient } from '../support/api-client';
 import { waitsForAction } from '../support/action-waiting';
 import { CommandFailure } from '../support/failures';
 import { parseDuration } from '../support/instants';
+import { parseJsonArgument, type GivenJson } from '../support/json-argument';
 import { printJson, printLine } from '../support/output';
 
 interface StartOptions extends ApiOptions {
   readonly id: string;
-  readonly request: { readonly value: unknown };
+  readonly request: GivenJson;
   readonly affinity?: string;
   readonly deadline?: number;
   readonly retries?: number;
@@ -28,7 +28,11 @@ export function addStart(actions: Command): void {
       .description('Start an action; the same call again is the same action.')
       .argument('<capability>', 'the capability id')
       .requiredOption('--id <action>', 'the id of the action, which you choose')
-      .requiredOption('--request <file|json>', 'the request: JSON, or a file of it', parseRequest)
+      .requiredOption(
+        '--request <file|json>',
+        'the request: JSON, or a file of it',
+        parseJsonArgument,
+      )
       .option('--affinity <key>', 'keep to the account that others of this key went to')
       .option('--deadline <time>', 'how long it may take in all (default: 1h)', parseDuration)
       .option('--retries <count>', 'attempts after the first (default: 5)', parseCount)
@@ -46,27 +50,6 @@ export function addStart(actions: Command): void {
         `  $ waybill actions start tickets.create --id order-1138 --request '{"title":"Hi"}' --wait 30s\n`,
     )
     .action(start);
-}
-
-/** What is JSON is meant as such; anything else names a file. */
-function parseRequest(text: string): StartOptions['request'] {
-  const given = parsed(text);
-  if (given !== null) return given;
-  try {
-    const read = parsed(readFileSync(text, 'utf8'));
-    if (read !== null) return read;
-  } catch {
-    throw new InvalidArgumentError('It is neither JSON nor a file that can be read.');
-  }
-  throw new InvalidArgumentError('The file is not JSON.');
-}
-
-function parsed(text: string): StartOptions['request'] | null {
-  try {
-    return { value: JSON.parse(text) as unknown };
-  } catch {
-    return null;
-  }
 }
 
 function parseCount(text: string): number {

@@ -55,6 +55,9 @@ function referencesOf(fleet: Fleet): Reference[] {
     ...fleet.targets.flatMap(({ place, thing }) =>
       listed(place, ['http', 'secretRefs'], thing.http?.secretRefs ?? []),
     ),
+    ...fleet.instances.flatMap(({ place, thing }) =>
+      listed(place, ['signingSecretRefs'], thing.signingSecretRefs),
+    ),
     ...fleet.eventSinks.flatMap(({ place, thing }) =>
       listed(place, ['secretRefs'], thing.secretRefs),
     ),
