@@ -18,6 +18,7 @@ import { failureOf, statusOf } from './refusals';
 
 /** What each method needs, by its path. */
 const SCOPES: Readonly<Record<string, Scope>> = {
+  [`/${SERVICE_NAME}/Deliver`]: 'factory.deliveries.send',
   [`/${SERVICE_NAME}/ResolveCapability`]: 'factory.catalog.read',
 };
 

@@ -4,23 +4,32 @@ import type { z } from 'zod';
 import { WaybillError } from '../domain/errors';
 import { callerOf, type Caller } from './authorization';
 import { logRefusal, type CallLog } from './call-log';
-import type { GrpcDeps } from './deps';
+import { DEFAULT_LIMITS, type GrpcDeps } from './deps';
 import { failureOf, statusOf } from './refusals';
 
 export interface Method<Schema extends z.ZodType, Response> {
   readonly name: string;
   readonly request: Schema;
-  /** @param signal ends when nobody waits for the answer any more */
   readonly answer: (
     request: z.output<Schema>,
     caller: Caller,
-    signal: AbortSignal,
+    waiting: Waiting,
   ) => Promise<Response>;
 }
 
+/** How long somebody waits for the answer. */
+export interface Waiting {
+  /** Ends when nobody does any more, or the server ends. */
+  readonly signal: AbortSignal;
+  /** As the call's deadline and ours say. */
+  readonly remainingMs: number;
+}
+
+/** @param closing ends when the server does */
 export function unary<Schema extends z.ZodType, Response>(
-  { log }: GrpcDeps,
+  { log, limits = DEFAULT_LIMITS }: GrpcDeps,
   method: Method<Schema, Response>,
+  closing: AbortSignal,
 ): handleUnaryCall<unknown, Response> {
   return (call, send) => {
     const gone = new AbortController();
@@ -29,8 +38,12 @@ export function unary<Schema extends z.ZodType, Response>(
     });
     const caller = callerOf(call.metadata);
     const about: CallLog = { log, method: method.name, requestId: caller.requestId };
+    const waiting: Waiting = {
+      signal: AbortSignal.any([gone.signal, closing]),
+      remainingMs: Math.min(limits.callMs, Number(call.getDeadline()) - Date.now()),
+    };
     const answered = async () =>
-      await method.answer(parsed(method.request, call.request), caller, gone.signal);
+      await method.answer(parsed(method.request, call.request), caller, waiting);
     answered().then(
       (response) => {
         log.debug({ requestId: caller.requestId, method: method.name }, 'answered');

@@ -1,6 +1,7 @@
 /** Errors of the catalogue as statuses of gRPC. Faults of ours say nothing more, as over HTTP. */
 import { Metadata, status, type StatusObject } from '@grpc/grpc-js';
 import { errorCatalogue, WaybillError, type ErrorCode } from '../domain/errors';
+import type { DeliverAnswer } from '../domain/sending';
 
 /** A refusal that says why in a stable word, too. */
 export class ReasonedRefusal extends WaybillError {
@@ -9,6 +10,17 @@ export class ReasonedRefusal extends WaybillError {
   constructor(code: ErrorCode, { reason, detail }: { reason: string; detail: string }) {
     super(code, detail);
     this.reason = reason;
+  }
+}
+
+/** Nothing was stored, and nothing is sent. */
+export class RefusedDelivery extends WaybillError {
+  /** What an approval must name. */
+  readonly requestDigest: string | undefined;
+
+  constructor({ code, detail, field, requestDigest }: Extract<DeliverAnswer, { kind: 'refused' }>) {
+    super(code, detail, field === undefined ? {} : { field });
+    this.requestDigest = requestDigest;
   }
 }
 
@@ -25,6 +37,9 @@ export function statusOf(failure: WaybillError, requestId: string): StatusObject
   metadata.set('waybill-request-id', requestId);
   if (failure.field !== undefined) metadata.set('waybill-field', failure.field);
   if (failure instanceof ReasonedRefusal) metadata.set('waybill-reason', failure.reason);
+  if (failure instanceof RefusedDelivery && failure.requestDigest !== undefined) {
+    metadata.set('waybill-request-digest', failure.requestDigest);
+  }
   const { message } = errorCatalogue[failure.code];
   const silent = failure.code === 'internal' || failure.detail === '';
   return { code: codeOf(failure), details: silent ? message : failure.detail, metadata };

@@ -3,6 +3,7 @@ import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { judgeCalls } from './authorization';
 import { unary } from './calls';
 import { connectorsService } from './definition';
+import { deliver } from './deliver';
 import { DEFAULT_LIMITS, type GrpcDeps } from './deps';
 import { healthService } from './health';
 import { resolveCapability } from './resolve-capability';
@@ -31,6 +32,7 @@ export async function startGrpcServer(
   at: { readonly host: string; readonly port: number; readonly tls: ServerTls },
 ): Promise<GrpcServer> {
   const limits = deps.limits ?? DEFAULT_LIMITS;
+  const closing = new AbortController();
   const server = new Server({
     interceptors: [judgeCalls(deps)],
     'grpc.max_receive_message_length': limits.messageBytes,
@@ -40,7 +42,8 @@ export async function startGrpcServer(
     'grpc.max_connection_age_grace_ms': limits.callMs,
   });
   server.addService(connectorsService(), {
-    ResolveCapability: unary(deps, resolveCapability(deps)),
+    Deliver: unary(deps, deliver(deps), closing.signal),
+    ResolveCapability: unary(deps, resolveCapability(deps), closing.signal),
   });
   const health = await healthService(deps);
   health.addTo(server);
@@ -53,6 +56,8 @@ export async function startGrpcServer(
     port,
     close: (graceMs = CLOSE_GRACE_MS) => {
       health.stop();
+      // Whoever waits is answered with what is known.
+      closing.abort();
       return shutDown(server, graceMs);
     },
   };

@@ -100,21 +100,19 @@ async function start(wanted: Wanted, closers: Closers): Promise<Omit<RunningApi,
   };
   const telemetry = createTelemetry({ service: 'waybill-api' });
   const common = await commonParts({ ...wanted, pools, tokens, telemetry });
-  const server = createServer(
+  const parts =
     pools.data === null
-      ? { ...serverDeps(common), serve: null }
-      : httpDeps({ ...common, data: pools.data, client: openTemporal(closers) }, closers),
-  );
+      ? null
+      : httpDeps({ ...common, data: pools.data, client: openTemporal(closers) }, closers);
+  const server = createServer(parts ?? { ...serverDeps(common), serve: null });
   const metrics = await serveMetrics(config, log, telemetry);
   closers.add(() => metrics?.close());
   closers.add(() => server.close());
   const { host, port } = config.http;
   const wish = { host, port, setting: 'WAYBILL_PORT' };
   const url = await namingPort(wish, () => server.listen({ host, port }));
-  const { data } = pools;
-  if (!grpc || data === null || tokens === null) return { url, grpcAddress: null };
-  const parts = { config, log, data, tokens, tls, ready: () => readiness(pools) };
-  return { url, grpcAddress: await serveGrpc(parts, closers) };
+  if (!grpc || parts === null || tokens === null) return { url, grpcAddress: null };
+  return { url, grpcAddress: await serveGrpc({ ...parts, config, tokens, tls }, closers) };
 }
 
 /** One for each role that something served here needs, and no other. */

@@ -6,6 +6,8 @@ import { capabilityCatalog } from '../db/capabilities';
 import type { Database } from '../db/database';
 import { WaybillError } from '../domain/errors';
 import { isLoopback } from '../domain/loopback';
+import type { Deliver } from '../domain/sending';
+import type { GrpcDeps } from '../grpc/deps';
 import { startGrpcServer, type ServerTls } from '../grpc/server';
 import type { Readiness } from '../http/deps';
 import type { TokenVerifier } from '../http/tokens';
@@ -17,6 +19,7 @@ export interface GrpcParts {
   readonly config: Config;
   readonly log: Logger;
   readonly data: Database;
+  readonly deliver: Deliver;
   readonly tokens: TokenVerifier;
   readonly tls: ServerTls;
   readonly ready: () => Promise<Readiness>;
@@ -27,10 +30,14 @@ export interface GrpcParts {
  * @throws WaybillError `port_in_use`
  */
 export async function serveGrpc(parts: GrpcParts, closers: Closers): Promise<string> {
-  const { config, log, data, tokens, tls, ready } = parts;
+  const { config, log, data, deliver, tokens, tls, ready } = parts;
   const { host } = config.http;
   const wish = { host, port: config.grpc.port, setting: 'WAYBILL_GRPC_PORT' };
-  const deps = { log, catalog: capabilityCatalog(data), tokens, ready, newRequestId: uuidv7 };
+  const deps: GrpcDeps = {
+    ...{ log, deliver, tokens, ready },
+    catalog: capabilityCatalog(data),
+    newRequestId: () => uuidv7(),
+  };
   const server = await namingPort(wish, () => startGrpcServer(deps, { ...wish, tls }));
   closers.add(() => server.close());
   return `${host}:${server.port}`;

@@ -1,5 +1,6 @@
 /** A real gRPC server over a real Postgres, and clients that are made of the committed .proto. */
 import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import {
   credentials,
@@ -13,6 +14,7 @@ import {
 import { loadSync } from '@grpc/proto-loader';
 import { protoPath as healthProto } from 'grpc-health-check';
 import pino from 'pino';
+import protobuf from 'protobufjs';
 import { capabilityCatalog } from '../../src/db/capabilities';
 import type { GrpcDeps } from '../../src/grpc/deps';
 import { startGrpcServer, type GrpcServer, type ServerTls } from '../../src/grpc/server';
@@ -21,7 +23,7 @@ import { generateKeyText, importSigningKey, type SigningKey } from '../../src/si
 import type { TestDatabase } from '../support/test-database';
 
 export const CATALOG_READ = 'factory.catalog.read';
-export const PROTO = path.join(__dirname, '../../proto/waybill/connectors/v1/connectors.proto');
+const PROTO = path.join(__dirname, '../../proto/waybill/connectors/v1/connectors.proto');
 
 type Message = Record<string, unknown>;
 export type Outcome = { readonly answer: Message } | { readonly refused: ServiceError };
@@ -47,6 +49,7 @@ export class GrpcRig {
     const deps: GrpcDeps = {
       log: pino({ level: 'debug' }, { write: (line) => void this.log.push(line) }),
       catalog: capabilityCatalog(this.db.as('waybill_data')),
+      deliver: () => Promise.reject(new Error('nothing is sent here')),
       tokens: developmentTokens(this.key.publicJwk),
       ready: () => Promise.resolve({ ready: this.ready, checks: {} }),
       newRequestId: randomUUID,
@@ -132,4 +135,19 @@ export function refusal(outcome: Outcome): Record<string, unknown> {
     details,
     ...Object.fromEntries(named.filter(([, value]) => value !== undefined)),
   };
+}
+
+/** Names of a message's fields in the committed .proto, as TypeScript has them, and of its oneofs. */
+export async function fieldsOf(name: string): Promise<string[]> {
+  const { root } = protobuf.parse(await readFile(PROTO, 'utf8'));
+  const { fields, oneofsArray } = root.lookupType(`waybill.connectors.v1.${name}`);
+  // What is optional is a oneof of its own, too.
+  const named = oneofsArray.map((oneof) => oneof.name).filter((oneof) => !oneof.startsWith('_'));
+  return [...Object.keys(fields), ...named].sort();
+}
+
+/** Its methods. */
+export async function methodsOf(service: string): Promise<string[]> {
+  const { root } = protobuf.parse(await readFile(PROTO, 'utf8'));
+  return Object.keys(root.lookupService(service).methods);
 }

@@ -8,9 +8,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { credentials, status } from '@grpc/grpc-js';
-import protobuf from 'protobufjs';
 import { parseConfig } from '../../src/schemas/config';
-import { ResolveCapabilityRequest } from '../../src/schemas/grpc-messages';
+import { DeliverRequest, ResolveCapabilityRequest } from '../../src/schemas/grpc-messages';
 import { grpcTls, serveGrpc } from '../../src/workers/grpc-server';
 import { Closers } from '../../src/workers/closers';
 import { developmentTokens } from '../../src/http/tokens/development';
@@ -18,7 +17,7 @@ import { CAPABILITY, Rig } from '../registry/fixture';
 import { postgresFixture } from '../registry/postgres-fixture';
 import { createTestDatabase } from '../support/test-database';
 import pino from 'pino';
-import { call, GrpcRig, PROTO, refusal } from './rig';
+import { call, fieldsOf, GrpcRig, methodsOf, refusal } from './rig';
 
 let rig: GrpcRig;
 let folder: string;
@@ -34,16 +33,10 @@ afterAll(async () => {
 });
 
 describe('the committed .proto', () => {
-  const { root } = protobuf.parse('syntax = "proto3";');
-  beforeAll(async () => {
-    root.addJSON(protobuf.parse(await readFile(PROTO, 'utf8')).root.nested ?? {});
-  });
-  const message = (name: string) => root.lookupType(`waybill.connectors.v1.${name}`);
-
   it('has the methods that are served, and no other', async () => {
     const client = rig.client(await rig.serve());
-    const methods = Object.keys(root.lookupService('waybill.connectors.v1.Connectors').methods);
-    expect(methods.length).toBeGreaterThan(0);
+    const methods = await methodsOf('waybill.connectors.v1.Connectors');
+    expect(methods).toEqual(['Deliver', 'ResolveCapability']);
     for (const method of methods) {
       const outcome = await call(client, method, {});
       expect([method, refusal(outcome)]).toMatchObject([
@@ -53,12 +46,16 @@ describe('the committed .proto', () => {
     }
   });
 
-  it('asks for what is read of a request, and tells all that is answered', async () => {
-    const { oneofs, fields } = message('ResolveCapabilityRequest');
-    const oneof = Object.keys(oneofs).filter((name) => !name.startsWith('_'));
-    expect([...Object.keys(fields), ...oneof].sort()).toEqual(
-      Object.keys(ResolveCapabilityRequest.shape).sort(),
-    );
+  it.each([
+    ['ResolveCapabilityRequest', ResolveCapabilityRequest.shape],
+    ['DeliverRequest', DeliverRequest.shape],
+    ['DeliverBudget', DeliverRequest.shape.budget.unwrap().shape],
+    ['PolicyDecision', DeliverRequest.shape.policyDecision.unwrap().shape],
+  ])('asks for what is read of a %s', async (name, shape) => {
+    expect(await fieldsOf(name)).toEqual(Object.keys(shape).sort());
+  });
+
+  it('tells all that is answered', async () => {
     const outcome = await call(
       rig.client(await rig.serve()),
       'ResolveCapability',
@@ -66,12 +63,16 @@ describe('the committed .proto', () => {
       { metadata: await rig.metadata() },
     );
     if ('refused' in outcome) throw outcome.refused;
-    const names = (of: string) => Object.keys(message(of).fields).sort();
     const { adapter, capabilities } = outcome.answer;
-    expect(Object.keys(outcome.answer).sort()).toEqual(names('ResolveCapabilityResponse'));
-    expect(Object.keys(adapter as object).sort()).toEqual(names('Adapter'));
     const [capability] = capabilities as object[];
-    expect(Object.keys(capability ?? {}).sort()).toEqual(names('ResolvedCapability'));
+    const told: readonly (readonly [string, unknown])[] = [
+      ['ResolveCapabilityResponse', outcome.answer],
+      ['Adapter', adapter],
+      ['ResolvedCapability', capability],
+    ];
+    for (const [name, message] of told) {
+      expect(Object.keys(message as object).sort()).toEqual(await fieldsOf(name));
+    }
   });
 });
 
@@ -144,6 +145,7 @@ test('a port that is taken is named with the setting that changes it', async () 
   const parts = {
     log: pino({ level: 'silent' }),
     data: rig.db.as('waybill_data'),
+    deliver: () => Promise.reject(new Error('nothing is sent here')),
     tokens: developmentTokens(rig.key.publicJwk),
     tls: null,
     ready: () => Promise.resolve({ ready: true, checks: {} }),
