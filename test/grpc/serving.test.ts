@@ -2,11 +2,9 @@
  * How the gRPC part is served: what the committed .proto says, TLS of a certificate that openssl makes,
  * and what settings refuse. Real sockets and files.
  */
-import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import { credentials, status } from '@grpc/grpc-js';
 import { parseConfig } from '../../src/schemas/config';
 import { DeliverRequest, ResolveCapabilityRequest } from '../../src/schemas/grpc-messages';
@@ -15,6 +13,7 @@ import { Closers } from '../../src/workers/closers';
 import { developmentTokens } from '../../src/http/tokens/development';
 import { CAPABILITY, Rig } from '../registry/fixture';
 import { postgresFixture } from '../registry/postgres-fixture';
+import { makeCertificate } from '../support/certificate';
 import { createTestDatabase } from '../support/test-database';
 import pino from 'pino';
 import { call, fieldsOf, GrpcRig, methodsOf, refusal } from './rig';
@@ -87,11 +86,7 @@ describe('TLS', () => {
       WAYBILL_GRPC_TLS_KEY: file('server.key'),
     });
   beforeAll(async () => {
-    await promisify(execFile)('openssl', [
-      ...['req', '-x509', '-newkey', 'ed25519', '-nodes', '-days', '2', '-subj', '/CN=localhost'],
-      ...['-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'],
-      ...['-keyout', file('server.key'), '-out', file('server.crt')],
-    ]);
+    makeCertificate(folder);
     await writeFile(file('empty.pem'), '');
   });
 

@@ -2,7 +2,6 @@
  * Secrets in Vault over real sockets and TLS. Doubled: Vault itself, by a peer that answers as its
  * key-value engine does.
  */
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +12,7 @@ import { SecretError, type SecretProvider } from '../../src/secrets/provider';
 import { referencedSecrets } from '../../src/secrets/references';
 import { vaultSecrets } from '../../src/secrets/vault';
 import { vaultSettings } from '../../src/workers/secrets';
+import { makeCertificate } from '../support/certificate';
 import { VaultPeer } from '../support/vault';
 
 const REF = 'vault:kv/teams/hooks#github';
@@ -177,26 +177,17 @@ describe('what cannot be read is said of the reference, never of the value', () 
 });
 
 it('verifies the certificate, by its own authorities where they are named', async () => {
-  const file = (name: string) => join(folder, name);
-  execFileSync(
-    'openssl',
-    [
-      ...['req', '-x509', '-newkey', 'ed25519', '-nodes', '-days', '2', '-subj', '/CN=localhost'],
-      ...['-addext', 'subjectAltName=DNS:localhost'],
-      ...['-keyout', file('key'), '-out', file('crt')],
-    ],
-    { stdio: 'ignore' },
-  );
+  const { certificate, privateKey } = makeCertificate(folder);
   const tls = await VaultPeer.start({
-    cert: readFileSync(file('crt')),
-    key: readFileSync(file('key')),
+    cert: readFileSync(certificate),
+    key: readFileSync(privateKey),
   });
   tls.put(PLACE, { github: 'planted' });
   const address = { VAULT_ADDR: `https://localhost:${tls.port}` };
   expect((await fault(REF, provider(address)))[1]).toContain('Vault does not answer');
-  const late = provider({ ...address, VAULT_CACERT: file('late') });
+  const late = provider({ ...address, VAULT_CACERT: join(folder, 'late') });
   expect((await fault(REF, late))[1]).toBe('the file of VAULT_CACERT cannot be read');
-  writeFileSync(file('late'), readFileSync(file('crt')));
+  writeFileSync(join(folder, 'late'), readFileSync(certificate));
   expect(await valueOf(REF, late)).toBe('planted');
   await tls.close();
 });
