@@ -236,6 +236,7 @@ table capabilities
   constraint capabilities_side_effect_check CHECK ((side_effect = ANY (ARRAY['read'::text, 'sandbox'::text, 'shared-write'::text, 'external'::text])))
   constraint capabilities_timeout_ms_check CHECK (((timeout_ms >= 100) AND (timeout_ms <= 600000)))
   CREATE INDEX capabilities_by_id ON waybill.capabilities USING btree (capability_id COLLATE "C")
+  CREATE INDEX capabilities_by_interface ON waybill.capabilities USING btree (interface_name, capability_id COLLATE "C")
   grant insert, select to waybill_control
   grant select to waybill_data
   grant select to waybill_observer
@@ -1747,6 +1748,9 @@ function reserved_json(r waybill.routes, t waybill.route_attempts) returns jsonb
   grant execute to waybill_data
 
 function resolve_action(p_tenant text, p_action text, p_by text, p_answer jsonb, p_result bytea, p_receipt jsonb) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function resolve_capability(p_tenant text, p_wanted jsonb) returns jsonb, plpgsql, stable
   grant execute to waybill_data
 
 function retain_actions(p_limit integer) returns jsonb, plpgsql, volatile

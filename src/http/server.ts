@@ -12,6 +12,7 @@ import { discardBody } from './bodies';
 import { bulkReplayReads } from './bulk-replay-reads';
 import { bulkReplayRoutes } from './bulk-replays';
 import { capabilityRoutes } from './capabilities';
+import { capabilityResolutionRoute } from './capability-resolution';
 import { deliverRoutes } from './deliver';
 import { deliveryRoutes } from './deliveries';
 import { DEFAULT_PATIENCE } from './deps';
@@ -131,6 +132,7 @@ function registerParts(app: FastifyInstance, deps: HttpDeps): void {
       eventRoutes(api, deps);
       fleetRoutes(api, deps);
       capabilityRoutes(api, deps);
+      capabilityResolutionRoute(api, deps);
       planRoutes(api, deps);
       receiptRoutes(api, deps);
       done();

@@ -130,6 +130,7 @@ describe('the OpenAPI document', () => {
       'get /v1/approvals',
       'get /v1/capabilities',
       'get /v1/capabilities/{capabilityId}',
+      'get /v1/capability-resolution',
       'get /v1/event-sinks',
       'get /v1/events',
       'get /v1/fleet/status',
