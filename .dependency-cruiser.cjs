@@ -21,10 +21,11 @@ const MAY_IMPORT = {
   activities: ['domain', 'services'],
   telemetry: ['domain', 'schemas', 'services'],
   http: ['domain', 'schemas', 'secrets', 'signing', 'hosts', 'db', 'services', 'points'],
+  grpc: ['domain', 'schemas', 'services', 'http'],
   demo: ['domain', 'schemas', 'signing'],
   workers: [
     ...['domain', 'schemas', 'secrets', 'signing', 'targets', 'temporal', 'telemetry', 'db'],
-    ...['services', 'activities', 'http', 'hosts', 'points'],
+    ...['services', 'activities', 'http', 'grpc', 'hosts', 'points'],
   ],
   cli: [
     ...['domain', 'schemas', 'secrets', 'signing', 'db', 'services', 'http', 'demo', 'workers'],

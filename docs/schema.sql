@@ -68,6 +68,8 @@ table actions
   cancel_requested_by text
   delivery_id uuid
   uncertain_since timestamp with time zone
+  approval_id text
+  policy_decision jsonb
   progress_note text
   progress_percent smallint
   progress_at timestamp with time zone
@@ -100,6 +102,7 @@ END)
   CREATE INDEX actions_to_attend ON waybill.actions USING btree (attend_at) WHERE (attend_at IS NOT NULL)
   CREATE INDEX actions_uncertain ON waybill.actions USING btree (tenant_id, uncertain_since, action_id) WHERE (uncertain_since IS NOT NULL)
   CREATE INDEX actions_waiting ON waybill.actions USING btree (tenant_id, waiting_since) WHERE (waiting_since IS NOT NULL)
+  CREATE TRIGGER actions_approval AFTER UPDATE OF state ON waybill.actions FOR EACH ROW WHEN (((old.state = 'awaiting_approval'::text) AND (new.state <> 'awaiting_approval'::text))) EXECUTE FUNCTION waybill.withdraw_approval()
   CREATE TRIGGER actions_birth BEFORE INSERT ON waybill.actions FOR EACH ROW WHEN ((new.state <> 'requested'::text)) EXECUTE FUNCTION waybill.guard_action_state()
   CREATE TRIGGER actions_doubt BEFORE UPDATE ON waybill.actions FOR EACH ROW WHEN (((new.uncertain AND (new.closed_at IS NULL)) IS DISTINCT FROM (old.uncertain_since IS NOT NULL))) EXECUTE FUNCTION waybill.note_doubt()
   CREATE TRIGGER actions_transition BEFORE UPDATE OF state ON waybill.actions FOR EACH ROW WHEN ((old.state IS DISTINCT FROM new.state)) EXECUTE FUNCTION waybill.guard_action_state()
@@ -122,6 +125,34 @@ table affinities
   policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
   grant insert, select to waybill_data
   grant select to waybill_observer
+
+table approvals
+  tenant_id text not null
+  action_id text not null
+  request_sha256 bytea not null
+  state text not null
+  asked_at timestamp with time zone not null default clock_timestamp()
+  expires_at timestamp with time zone not null
+  decided_at timestamp with time zone
+  decided_by text
+  decided_via text
+  reason text
+  token text
+  constraint approvals_pkey PRIMARY KEY (tenant_id, action_id)
+  constraint approvals_by CHECK (((state = ANY (ARRAY['approved'::text, 'denied'::text])) = (decided_by IS NOT NULL)))
+  constraint approvals_decided CHECK (((state = 'asked'::text) = (decided_at IS NULL)))
+  constraint approvals_decided_via_check CHECK ((decided_via = ANY (ARRAY['api'::text, 'token'::text, 'temporal_ui'::text])))
+  constraint approvals_request_sha256_check CHECK ((length(request_sha256) = 32))
+  constraint approvals_state_check CHECK ((state = ANY (ARRAY['asked'::text, 'approved'::text, 'denied'::text, 'expired'::text, 'withdrawn'::text])))
+  constraint approvals_tenant_id_action_id_fkey FOREIGN KEY (tenant_id, action_id) REFERENCES waybill.actions(tenant_id, action_id) ON DELETE CASCADE
+  constraint approvals_token_check CHECK ((length(token) <= 4096))
+  CREATE INDEX approvals_waiting ON waybill.approvals USING btree (tenant_id, asked_at, action_id) WHERE (state = 'asked'::text)
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  grant insert, select, update to waybill_data
+  grant select to waybill_observer
+  grant select, update to waybill_operations
 
 table artifacts
   tenant_id text not null
@@ -168,6 +199,7 @@ table bindings
   enabled boolean not null default true
   spill text not null default 'never'::text
   spread boolean not null default false
+  approval_required boolean not null default false
   policy_revision bigint not null default 1
   credential_revision text not null
   quota_policy_id text
@@ -204,6 +236,7 @@ table capabilities
   constraint capabilities_side_effect_check CHECK ((side_effect = ANY (ARRAY['read'::text, 'sandbox'::text, 'shared-write'::text, 'external'::text])))
   constraint capabilities_timeout_ms_check CHECK (((timeout_ms >= 100) AND (timeout_ms <= 600000)))
   CREATE INDEX capabilities_by_id ON waybill.capabilities USING btree (capability_id COLLATE "C")
+  CREATE INDEX capabilities_by_interface ON waybill.capabilities USING btree (interface_name, capability_id COLLATE "C")
   grant insert, select to waybill_control
   grant select to waybill_data
   grant select to waybill_observer
@@ -244,6 +277,7 @@ table connector_versions
   status text not null
   webhook_scheme jsonb
   retry_profile jsonb
+  outbound jsonb
   content_digest text not null
   event_seq integer not null default 0
   manifest_digest text
@@ -256,6 +290,7 @@ table connector_versions
   constraint connector_versions_connector_id_fkey FOREIGN KEY (connector_id) REFERENCES waybill.connectors(connector_id)
   constraint connector_versions_content_digest_check CHECK ((content_digest ~ '^[0-9a-f]{64}$'::text))
   constraint connector_versions_manifest_digest_check CHECK ((manifest_digest ~ '^[0-9a-f]{64}$'::text))
+  constraint connector_versions_outbound_check CHECK (((outbound IS NULL) OR (jsonb_typeof(outbound) = 'object'::text)))
   constraint connector_versions_profiles_check CHECK (((cardinality(profiles) <= 100) AND (array_position(profiles, NULL::text) IS NULL)))
   constraint connector_versions_rate_limit_check CHECK (((rate_limit IS NULL) OR COALESCE(((((rate_limit ->> 'permits'::text))::integer >= 1) AND (((rate_limit ->> 'perMs'::text))::integer >= 1) AND (((rate_limit ->> 'burst'::text))::integer >= 1)), false)))
   constraint connector_versions_status_check CHECK ((status = ANY (ARRAY['draft'::text, 'certified'::text, 'active'::text, 'deprecated'::text, 'revoked'::text])))
@@ -346,6 +381,9 @@ table deliveries
   next_attempt_at timestamp with time zone
   waiting_since timestamp with time zone
   attend_at timestamp with time zone
+  sending jsonb
+  deadline_at timestamp with time zone
+  uncertain boolean not null default false
   receipt_seq integer not null default 0
   receipt_digest text
   event_seq integer not null default 0
@@ -363,6 +401,7 @@ table deliveries
   constraint deliveries_keyed CHECK (((dedup_key IS NOT NULL) OR (state = 'Rejected'::text)))
   constraint deliveries_payload_bytes_check CHECK ((payload_bytes >= 0))
   constraint deliveries_payload_sha256_check CHECK ((length(payload_sha256) = 32))
+  constraint deliveries_sent CHECK ((((sending IS NOT NULL) = (direction = 'outbound'::text)) AND ((direction = 'outbound'::text) OR ((deadline_at IS NULL) AND (NOT uncertain)))))
   constraint deliveries_series_attempts_check CHECK ((series_attempts >= 0))
   constraint deliveries_series_check CHECK ((series >= 1))
   constraint deliveries_settled CHECK (((settled_at IS NOT NULL) = (state = ANY (ARRAY['Rejected'::text, 'Deduplicated'::text, 'Acknowledged'::text, 'Failed'::text]))))
@@ -371,6 +410,7 @@ table deliveries
   CREATE INDEX deliveries_at_gates ON waybill.deliveries USING btree (tenant_id, gate, received_at, delivery_id) WHERE (gate IS NOT NULL)
   CREATE INDEX deliveries_by_connector ON waybill.deliveries USING btree (tenant_id, connector_id, received_at DESC, delivery_id DESC)
   CREATE INDEX deliveries_by_external_id ON waybill.deliveries USING btree (tenant_id, external_id)
+  CREATE UNIQUE INDEX deliveries_by_idempotency_key ON waybill.deliveries USING btree (tenant_id, instance_id, dedup_key) WHERE (direction = 'outbound'::text)
   CREATE INDEX deliveries_by_payload ON waybill.deliveries USING btree (tenant_id, payload_sha256)
   CREATE INDEX deliveries_by_reason ON waybill.deliveries USING btree (tenant_id, reason, received_at DESC, delivery_id DESC) WHERE (reason IS NOT NULL)
   CREATE INDEX deliveries_by_subscription ON waybill.deliveries USING btree (tenant_id, subscription_id, received_at DESC, delivery_id DESC)
@@ -595,6 +635,7 @@ table instances
   grants text[] not null
   config jsonb
   secret_ref text
+  signing_secret_refs text[] not null default '{}'::text[]
   config_revision bigint not null default 1
   constraint instances_pkey PRIMARY KEY (tenant_id, instance_id)
   constraint instances_config_check CHECK (((config IS NULL) OR (jsonb_typeof(config) = 'object'::text)))
@@ -602,6 +643,7 @@ table instances
   constraint instances_connector_id_version_fkey FOREIGN KEY (connector_id, version) REFERENCES waybill.connector_versions(connector_id, version)
   constraint instances_grants_check CHECK ((grants <@ ARRAY['source'::text, 'tool'::text]))
   constraint instances_secret_ref_check CHECK (((length(secret_ref) >= 1) AND (length(secret_ref) <= 1000)))
+  constraint instances_signing_secret_refs_check CHECK (((cardinality(signing_secret_refs) <= 2) AND (array_position(signing_secret_refs, NULL::text) IS NULL)))
   constraint instances_status_check CHECK ((status = ANY (ARRAY['enabled'::text, 'disabled'::text, 'revoked'::text])))
   row level security
   policy across_tenants for all to waybill_operations using true
@@ -1072,8 +1114,11 @@ table settings
   target_addresses jsonb not null default '{"http": false, "allow": [], "ports": [443]}'::jsonb
   workflow_targets jsonb not null default '[]'::jsonb
   tenant_in_flight integer not null default 75
+  trusted_approvers jsonb not null default '{}'::jsonb
+  approval_ttl_ms bigint not null default 86400000
   constraint settings_pkey PRIMARY KEY (only_row)
   constraint settings_action_retention_days_check CHECK (((action_retention_days >= 1) AND (action_retention_days <= 3650)))
+  constraint settings_approval_ttl_ms_check CHECK (((approval_ttl_ms >= 1000) AND (approval_ttl_ms <= '2592000000'::bigint)))
   constraint settings_circuit_open_ms_check CHECK (((circuit_open_ms >= 100) AND (circuit_open_ms <= 3600000)))
   constraint settings_circuit_probes_check CHECK (((circuit_probes >= 1) AND (circuit_probes <= 100)))
   constraint settings_circuit_unknowns_check CHECK (((circuit_unknowns >= 0) AND (circuit_unknowns <= 1000)))
@@ -1087,6 +1132,7 @@ table settings
   constraint settings_required_evidence_check CHECK ((required_evidence <@ ARRAY['signature'::text, 'sbom'::text, 'provenance'::text, 'conformance'::text, 'vulnerability'::text, 'licence'::text]))
   constraint settings_tenant_in_flight_check CHECK (((tenant_in_flight >= 1) AND (tenant_in_flight <= 10000)))
   constraint settings_tombstone_retention_days_check CHECK (((tombstone_retention_days >= 1) AND (tombstone_retention_days <= 36500)))
+  constraint settings_trusted_approvers_check CHECK ((jsonb_typeof(trusted_approvers) = 'object'::text))
   constraint settings_trusted_signers_check CHECK (((trusted_signers IS NULL) OR (jsonb_typeof(trusted_signers) = 'object'::text)))
   grant insert, select, update to waybill_control
   grant select to waybill_data
@@ -1199,6 +1245,9 @@ table version_capabilities
   grant select to waybill_observer
   grant select to waybill_operations
 
+function accept_sending(p_tenant text, p_delivery uuid, p_fields jsonb, p_payload bytea) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
 function accepted_around(p_tenant text, p_subscription text, p_key text, p_at timestamp with time zone, p_window interval) returns waybill.dedup_keys, sql, stable
   grant execute to waybill_data
 
@@ -1229,6 +1278,15 @@ function append_checkpoint(p_tenant text, p_checkpoint jsonb, p_leaves jsonb) re
   grant execute to waybill_operations
 
 function append_receipt(p_tenant text, p_subject text, p_receipt jsonb) returns void, sql, volatile
+  grant execute to waybill_data
+
+function approval_facts(p waybill.approvals) returns jsonb, sql, volatile
+  grant execute to waybill_data
+
+function approval_needed(p_tenant text, p_capability text) returns boolean, sql, stable
+  grant execute to waybill_data
+
+function ask_approval(p_tenant text, p_action text, p_attend_ms integer) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
 function ask_receipt(a waybill.actions, p_kind text, p_receipt jsonb) returns jsonb, sql, volatile
@@ -1298,7 +1356,7 @@ function claim_event_sinks(p_limit integer) returns TABLE(tenant_id text, sink_i
 function claim_unattended(p_limit integer, p_push_ms integer) returns TABLE(tenant_id text, delivery_id uuid, state text, connector_id text, event_type text, subscription_id text, wake boolean), sql, volatile
   grant execute to waybill_operations
 
-function claim_unattended_actions(p_limit integer, p_claim_ms integer) returns TABLE(tenant_id text, action_id text, capability_id text, request_digest text, affinity_key text, cancelled boolean), sql, volatile
+function claim_unattended_actions(p_limit integer, p_claim_ms integer) returns TABLE(tenant_id text, action_id text, capability_id text, request_digest text, affinity_key text, news boolean), sql, volatile
   grant execute to waybill_operations
 
 function claim_unattended_replays(p_limit integer, p_push_ms integer) returns TABLE(tenant_id text, job_id uuid), sql, volatile
@@ -1333,6 +1391,9 @@ function create_replay(p_tenant text, p_job uuid, p_wish jsonb, p_limit integer)
 
 function current_tenant() returns text, sql, stable
   grant execute to public
+
+function decide_approval(p_tenant text, p_action text, p_decision jsonb, p_receipt jsonb) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
 
 function delivery_action(p_tenant text, p_delivery uuid) returns TABLE(action jsonb, result_head bytea), plpgsql, volatile
   grant execute to waybill_data
@@ -1395,6 +1456,9 @@ function events_behind(p_tenant text, p_after bigint, p_limit integer) returns S
 function evidence_until(v waybill.connector_versions, s waybill.settings) returns timestamp with time zone, sql, stable
   grant execute to waybill_control
 
+function expire_approval(p_tenant text, p_action text, p_receipt jsonb) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
 function expire_attempt(p_tenant text, p_action text, p_fence bigint) returns boolean, plpgsql, volatile
   grant execute to waybill_operations
 
@@ -1417,6 +1481,9 @@ function find_action(p_tenant text, p_action text) returns waybill.actions, plpg
   grant execute to waybill_data
 
 function find_capability(p_tenant text, p_capability text) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function find_connection(p_tenant text, p_connector text, p_instance text, p_operation text) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
 function find_ingress(p_ingress_ref text) returns jsonb, sql, stable, security definer
@@ -1653,7 +1720,7 @@ function release_shared_quota(p_scope text, p_key text) returns void, sql, volat
 function repin_fault(a waybill.actions, r waybill.routes) returns text, sql, immutable
   grant execute to waybill_data
 
-function replay_delivery(p_tenant text, p_delivery uuid, p_replayed_by text, p_reason text, p_receipt jsonb) returns jsonb, plpgsql, volatile
+function replay_delivery(p_tenant text, p_delivery uuid, p_replayed_by text, p_reason text, p_receipt jsonb, p_allowed jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
 function replay_planned(p_tenant text, p_job uuid, p_position integer, p_by text, p_receipt jsonb, p_watch_ms bigint) returns jsonb, plpgsql, volatile
@@ -1683,6 +1750,9 @@ function reserved_json(r waybill.routes, t waybill.route_attempts) returns jsonb
 function resolve_action(p_tenant text, p_action text, p_by text, p_answer jsonb, p_result bytea, p_receipt jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
+function resolve_capability(p_tenant text, p_wanted jsonb) returns jsonb, plpgsql, stable
+  grant execute to waybill_data
+
 function retain_actions(p_limit integer) returns jsonb, plpgsql, volatile
   grant execute to waybill_operations
 
@@ -1702,6 +1772,15 @@ function room_turns(p_tenant text, p_target text, p_limit integer) returns integ
   grant execute to waybill_operations
 
 function route_json(r waybill.routes) returns jsonb, sql, stable
+  grant execute to waybill_data
+
+function sending_chain(d waybill.deliveries) returns jsonb, sql, volatile
+  grant execute to waybill_data
+
+function sending_class(p_operation jsonb) returns text, sql, stable
+  grant execute to waybill_data
+
+function sending_pace(d waybill.deliveries, p_chain jsonb, OUT why text, OUT again_ms bigint) returns record, plpgsql, volatile
   grant execute to waybill_data
 
 function sequence_events(p_limit integer) returns integer, plpgsql, volatile
@@ -1804,6 +1883,13 @@ function walk_action(a waybill.actions, p_path text[]) returns waybill.actions, 
   grant execute to waybill_operations
 
 function way_to(p_from text, p_to text) returns text[], sql, immutable
+  grant execute to waybill_data
+
+function withdraw_approval() returns trigger, plpgsql, volatile
+  grant execute to waybill_data
+  grant execute to waybill_operations
+
+function within_budget(d waybill.deliveries, p_profile jsonb) returns jsonb, sql, volatile
   grant execute to waybill_data
 
 function workflow_allowed(p_tenant text, p_target jsonb) returns boolean, sql, stable

@@ -25,6 +25,8 @@ create table waybill.connector_versions (
   webhook_scheme jsonb,
   -- null: the deployment's default_retry.
   retry_profile jsonb,
+  -- What can be sent through it, by operation: {name: {"kind", …}}; null: nothing.
+  outbound jsonb check (outbound is null or jsonb_typeof(outbound) = 'object'),
   -- SHA-256 (hex) of the canonical JSON of everything above but the status; it never changes.
   content_digest text not null check (content_digest ~ '^[0-9a-f]{64}$'),
   event_seq integer not null default 0,

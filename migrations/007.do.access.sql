@@ -82,7 +82,7 @@ grant execute on function
   waybill.close_attempt(text, uuid, integer, jsonb, jsonb),
   waybill.fail_delivery(text, uuid, text, text, jsonb),
   waybill.read_delivery_facts(text, uuid),
-  waybill.replay_delivery(text, uuid, text, text, jsonb),
+  waybill.replay_delivery(text, uuid, text, text, jsonb, jsonb),
   waybill.guard_delivery_state(),
   waybill.delivery_may_follow(text, text)
   to waybill_data;

@@ -47,7 +47,8 @@ create function waybill.way_to(p_from text, p_to text) returns text[] language s
 create function waybill.receipt_facts(a waybill.actions) returns jsonb language sql volatile
   return jsonb_build_object('capabilityId', a.capability_id,
     'requestSha256', encode(a.request_sha256, 'hex'), 'result', waybill.action_result(a),
-    'receiptSeq', a.receipt_seq, 'receiptDigest', a.receipt_digest, 'now', clock_timestamp());
+    'approval', a.approval_id, 'receiptSeq', a.receipt_seq, 'receiptDigest', a.receipt_digest,
+    'now', clock_timestamp());
 
 -- The receipt of an action that closes with this outcome.
 create function waybill.closing_receipt(p_outcome text) returns text language sql immutable

@@ -64,6 +64,7 @@ begin
       'storeEpoch', case when a.last_sent_at is not null
         and (not a.uncertain or x.store_epoch = a.store_epoch) then a.store_epoch end,
       'uncertain', a.uncertain, 'beginAnew', a.begin_anew and not p_resume,
+      'approval', a.approval_id,
       'receipts', waybill.receipt_facts(a),
       'deadlineAtMs', floor(extract(epoch from t.deadline_at) * 1000)::bigint,
       'deadlineInMs', waybill.ms_until(t.deadline_at),
@@ -236,7 +237,8 @@ begin
       'storeEpoch', coalesce(v_adopt, a.store_epoch), 'nowMs', floor(extract(epoch from clock_timestamp()) * 1000)::bigint,
       'sentAgoMs', greatest(0, extract(epoch from clock_timestamp() - a.last_sent_at) * 1000)::bigint,
       'actionDeadlineInMs', waybill.ms_until(a.deadline_at), 'timeoutMs', c.timeout_ms,
-      'recovery', c.recovery, 'sideEffect', c.side_effect, 'receipts', waybill.receipt_facts(a)),
+      'recovery', c.recovery, 'sideEffect', c.side_effect, 'approval', a.approval_id,
+      'receipts', waybill.receipt_facts(a)),
       (select content from waybill.artifacts where v_adopt is not null
         and tenant_id = p_tenant and sha256 = a.request_sha256)
     from waybill.capabilities c where c.capability_id = a.capability_id;

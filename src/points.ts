@@ -12,6 +12,7 @@ const held = new Set(
 export type PointName =
   | 'ingest.verified'
   | 'ingest.committed'
+  | 'sending.stored'
   | 'attend.claimed'
   | 'attend.started'
   | 'attempt.begun'
@@ -45,6 +46,8 @@ export type PointName =
   | 'fencing.opened'
   | 'fencing.answered'
   | 'fencing.concluded'
+  | 'approval.asked'
+  | 'approval.decided'
   // Of upkeep: between what it reads, signs and writes.
   | 'checkpoint.read'
   | 'checkpoint.appended'

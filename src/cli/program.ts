@@ -5,6 +5,7 @@ import { Command, CommanderError } from 'commander';
 import { z } from 'zod';
 import { addActions } from './actions';
 import { addApi } from './api';
+import { addApprovals } from './approvals';
 import { addApply } from './apply';
 import { addCapabilities } from './capabilities';
 import { addDeliveries } from './deliveries';
@@ -87,6 +88,7 @@ function buildProgram(): Command {
   addScheme(program);
   addEvidence(program);
   addActions(program);
+  addApprovals(program);
   addCapabilities(program);
   addPlans(program);
   addRoutes(program);

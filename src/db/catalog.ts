@@ -39,7 +39,8 @@ export const catalogStatements = {
         'eventRetentionDays', s.event_retention_days, 'eventHoldDays', s.event_hold_days,
         'targetAddresses', s.target_addresses, 'workflowTargets', s.workflow_targets,
         'retention', s.retention, 'tenantInFlight', s.tenant_in_flight,
-        'requiredEvidence', s.required_evidence, 'trustedSigners', s.trusted_signers) as settings
+        'requiredEvidence', s.required_evidence, 'trustedSigners', s.trusted_signers,
+        'trustedApprovers', s.trusted_approvers, 'approvalTtlMs', s.approval_ttl_ms) as settings
       from waybill.catalog_revision r cross join waybill.settings s`,
   },
   connectors: {
@@ -53,6 +54,7 @@ export const catalogStatements = {
         v.webhook_scheme as "webhookScheme", v.retry_profile as retry,
         v.artifact_digest as "artifactDigest",
         v.manifest_digest as "manifestDigest", v.profiles, v.rate_limit as "rateLimit",
+        v.outbound,
         array(select o.capability_id from waybill.version_capabilities o
           where o.connector_id = v.connector_id and o.version = v.version
           order by o.capability_id collate "C") as capabilities
@@ -63,6 +65,7 @@ export const catalogStatements = {
     name: 'catalog_instances',
     text: `select i.tenant_id as tenant, i.instance_id as id, i.connector_id as connector, i.version,
         i.grants, i.status, i.config, i.secret_ref as "secretRef",
+        i.signing_secret_refs as "signingSecretRefs",
         i.config_revision as "configRevision",
         coalesce((select jsonb_object_agg(k.credential_revision, k.status)
           from waybill.credential_revisions k where k.tenant_id = i.tenant_id

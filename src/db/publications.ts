@@ -36,7 +36,7 @@ export const publicationStatements = {
       action_retention_days = $9, tombstone_retention_days = $10, required_evidence = $11,
       trusted_signers = $12, event_retention_days = $13, event_hold_days = $14,
       target_addresses = $15, workflow_targets = $16, retention = $17,
-      tenant_in_flight = $18`,
+      tenant_in_flight = $18, trusted_approvers = $19, approval_ttl_ms = $20`,
   },
   // Of a connector that is there only whether it is enabled can change.
   connectors: {
@@ -52,25 +52,28 @@ export const publicationStatements = {
     name: 'publication_versions',
     text: `insert into waybill.connector_versions
         (connector_id, version, status, webhook_scheme, retry_profile, content_digest,
-          artifact_digest, manifest_digest, profiles, rate_limit)
+          artifact_digest, manifest_digest, profiles, rate_limit, outbound)
       select connector, version, status, "webhookScheme", retry, digest, "artifactDigest",
-          "manifestDigest", profiles, "rateLimit"
+          "manifestDigest", profiles, "rateLimit", outbound
         from jsonb_to_recordset($1) as r(connector text, version text, status text,
           "webhookScheme" jsonb, retry jsonb, digest text, "artifactDigest" text,
-          "manifestDigest" text, profiles text[], "rateLimit" jsonb)
+          "manifestDigest" text, profiles text[], "rateLimit" jsonb, outbound jsonb)
       on conflict (connector_id, version) do update set status = excluded.status`,
   },
   instances: {
     name: 'publication_instances',
     text: `insert into waybill.instances
         (tenant_id, instance_id, connector_id, version, status, grants, config, secret_ref,
-          config_revision)
-      select tenant, id, connector, version, status, grants, config, "secretRef", "configRevision"
+          signing_secret_refs, config_revision)
+      select tenant, id, connector, version, status, grants, config, "secretRef",
+          "signingSecretRefs", "configRevision"
         from jsonb_to_recordset($1) as r(tenant text, id text, connector text, version text,
-          status text, grants text[], config jsonb, "secretRef" text, "configRevision" bigint)
+          status text, grants text[], config jsonb, "secretRef" text, "signingSecretRefs" text[],
+          "configRevision" bigint)
       on conflict (tenant_id, instance_id) do update
         set version = excluded.version, status = excluded.status, grants = excluded.grants,
             config = excluded.config, secret_ref = excluded.secret_ref,
+            signing_secret_refs = excluded.signing_secret_refs,
             config_revision = excluded.config_revision`,
   },
   targets: {
@@ -255,6 +258,7 @@ async function writeSettings(run: Run, settings: SettingsRow): Promise<void> {
     ...[routing.eventRetentionDays, routing.eventHoldDays],
     ...[JSON.stringify(routing.targetAddresses), JSON.stringify(routing.workflowTargets)],
     ...[JSON.stringify(routing.retention), routing.tenantInFlight],
+    ...[JSON.stringify(routing.trustedApprovers), routing.approvalTtlMs],
   ]);
 }
 

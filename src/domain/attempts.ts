@@ -34,11 +34,17 @@ export const FAILURE_REASONS = [
   'workflow_refused',
   // Of a target that is an action.
   'capability_unavailable',
-  'approval_required',
   'action_request_invalid',
   'action_conflict',
   'action_failed',
   'action_cancelled',
+  // Of what is sent.
+  'uncertain',
+  'request_invalid',
+  'deadline_exceeded',
+  'grant_missing',
+  'operation_unknown',
+  'approval_missing',
 ] as const;
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 

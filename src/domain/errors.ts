@@ -73,10 +73,41 @@ export const errorCatalogue = {
     'The tenant has no binding of that capability that can be used: none, or its instance, ' +
       'connector version or credential is off. See the fleet file.',
   ),
-  approval_required: entry(
+  approval_required: entry(403, false, 'It needs an approval; send one with the call.'),
+  approval_refused: entry(
     403,
     false,
-    'A capability of the class external needs an approval, which this version cannot ask for.',
+    'The approval that was sent is none of this request: its signature, signer, time or subject.',
+  ),
+  approver_is_requester: entry(
+    403,
+    false,
+    'Whoever has asked for it may not approve it; somebody else has to.',
+  ),
+  approval_not_waiting: entry(409, false, 'Nothing of the action waits for an approval.'),
+  resolution_refused: entry(409, false, 'Only an action that needs an operator can be resolved.'),
+  connection_unavailable: entry(
+    404,
+    false,
+    'The tenant has no connection of that connector that can be sent through: none, without the ' +
+      'grant `tool`, or it or its connector version is off.',
+  ),
+  operation_unknown: entry(404, false, 'The connector version declares no such operation.'),
+  delivery_conflict: entry(
+    409,
+    false,
+    'The idempotency key belongs to another operation or payload of this connection.',
+  ),
+  delivery_request_invalid: entry(422, false, 'The operation cannot be made of this payload.'),
+  policy_decision_required: entry(
+    403,
+    false,
+    'An operation of the class external is sent only with a policy decision that allows it.',
+  ),
+  delivery_uncertain: entry(
+    409,
+    false,
+    'The delivery may have had its effect; it is replayed only where that is confirmed.',
   ),
   action_request_invalid: entry(422, false, 'The request is not one that the capability accepts.'),
   repin_refused: entry(409, false, 'The action cannot be moved to another host now.'),

@@ -15,6 +15,6 @@ export type { Connector } from './kit/process';
 export type { HostStore } from './kit/store';
 export { memoryStore } from './kit/stores/memory';
 export { sqliteStore } from './kit/stores/sqlite';
-export { didOfKey } from './protocol/did-key';
+export { didOfKey } from '../signing/did-key';
 export { generateKeyText, importSigningKey } from '../signing/keys';
 export type { FinalOutcome, ManifestCapability } from '../domain/host-protocol';

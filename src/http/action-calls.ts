@@ -1,5 +1,5 @@
 /** Starting and cancelling actions. Who asks is the token's subject, for whom its tenant. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
 import type { ActionRef } from '../domain/action-service';
@@ -16,6 +16,7 @@ import {
 import { readAction } from './actions';
 import { principalOf } from './authorization';
 import type { HttpDeps } from './deps';
+import { hangUp } from './hang-up';
 import { answer, EVERY_CALL, needs, problems } from './openapi';
 
 const SCOPE = 'factory.actions.run';
@@ -29,7 +30,7 @@ const LIVE = 'It is under way; ask for it again, or send the same call with `wai
 const START_PROBLEMS = [
   ...EVERY_CALL,
   'capability_unavailable',
-  'approval_required',
+  ...(['approval_required', 'approval_refused', 'approver_is_requester'] as const),
   'action_request_invalid',
   'action_conflict',
   'stale_plan',
@@ -128,6 +129,9 @@ async function start(
     retryBudget: call.retryBudget,
     requestedBy: subject,
     ifCatalogRevision: call.ifCatalogRevision ?? null,
+    approval: call.approval ?? null,
+    awaitApproval: call.awaitApproval,
+    policyDecision: call.policyDecision ?? null,
   });
   deps.log.info({ ...ref, capabilityId, requestedBy: subject, outcome: kind }, 'action asked for');
   if (kind === 'conflict') throw new WaybillError('action_conflict', detail);
@@ -154,13 +158,4 @@ async function started(deps: HttpDeps, ref: ActionRef): Promise<Action> {
   const action = await readAction(deps, ref);
   if (action === null) throw new WaybillError('internal', 'an action that was started is gone');
   return action;
-}
-
-/** Aborted when the caller has gone, or has its answer. */
-function hangUp(reply: FastifyReply): AbortSignal {
-  const gone = new AbortController();
-  reply.raw.once('close', () => {
-    gone.abort();
-  });
-  return gone.signal;
 }

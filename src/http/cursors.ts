@@ -16,6 +16,7 @@ export interface CursorScope {
     | 'replicas'
     | 'capabilities'
     | 'attempts'
+    | 'approvals'
     | 'quotas'
     | 'replays'
     | 'replay-items'

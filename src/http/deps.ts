@@ -5,6 +5,7 @@ import type { ActionRef, ActionService } from '../domain/action-service';
 import type { BulkReplayRef } from '../domain/bulk-replays';
 import type { DeliveryRef, ReplayAnswer } from '../domain/delivery-activities';
 import type { DeliveryId, ReplayJobId, TenantId } from '../domain/ids';
+import type { Deliver } from '../domain/sending';
 import type { RepinAnswer, RepinWish } from '../domain/repin';
 import type { TokenTrust } from '../schemas/host-messages';
 import type { SecretProvider } from '../secrets/provider';
@@ -18,7 +19,7 @@ export interface DeliveryStarter {
     about: {
       readonly connectorId: string;
       readonly eventType: string;
-      readonly subscriptionId: string;
+      readonly subscriptionId: string | null;
     },
   ): void;
   /**
@@ -83,8 +84,14 @@ export interface HttpDeps extends ServerDeps {
   readonly starter: DeliveryStarter;
   readonly replay: (
     ref: DeliveryRef,
-    who: { readonly replayedBy: string; readonly reason: string },
+    who: {
+      readonly replayedBy: string;
+      readonly reason: string;
+      readonly confirmUncertain?: boolean;
+      readonly approval?: string | null;
+    },
   ) => Promise<ReplayAnswer>;
+  readonly deliver: Deliver;
   readonly bulkReplays: {
     /** Starts or wakes the job's workflow. Returns at once and never throws: a loop does it, too. */
     nudge(ref: BulkReplayRef): void;

@@ -2,9 +2,11 @@
 export const SCOPES = {
   'factory.connections.read': 'Read deliveries and targets.',
   'factory.connections.operate': 'Replay deliveries; pause and resume targets and subscriptions.',
+  'factory.deliveries.send': 'Send deliveries through connections.',
   'factory.actions.read': 'Read actions and their routes.',
   'factory.actions.run': 'Start and cancel actions.',
-  'factory.actions.operate': 'Move actions to another host.',
+  'factory.actions.approve': 'Approve and deny actions that wait for that.',
+  'factory.actions.operate': 'Move actions to another host; say what became of one.',
   'factory.catalog.read': 'Read the capabilities that the tenant can use, and verify plans.',
   'factory.catalog.internal': 'Read also definitions that the tenant has not bound.',
   'factory.events.read': 'Read the feed of events, and how their sinks fare.',

@@ -24,7 +24,12 @@ export function deliveryLinks(
   if (row.state === 'Rejected' || row.state === 'Deduplicated') {
     return { workflowId: null, workflowUrl: null };
   }
-  return linksTo(ui, deliveryWorkflowId(tenantId, deliveryId(row.deliveryId)));
+  return sentLinks(ui, tenantId, row.deliveryId);
+}
+
+/** Of one that is or was dispatched. */
+export function sentLinks(ui: TemporalUi, tenantId: TenantId, id: string): WorkflowLinks {
+  return linksTo(ui, deliveryWorkflowId(tenantId, deliveryId(id)));
 }
 
 export function actionLinks(ui: TemporalUi, tenantId: TenantId, actionId: string): WorkflowLinks {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { CANCEL_DECISIONS } from '../domain/action-service';
 import { ACTION_STATES } from '../domain/action-states';
 import { MAX_REASON } from '../domain/plain-text';
+import { Approval, ApprovalToken, PolicyDecision } from './api-approvals';
 import { Answered, Flag, Instant, pageFields, paging, PLAIN_TEXT, reasonText } from './api-common';
 import { ReceiptEntry } from './api-receipts';
 import { Route, RouteAttempt } from './api-routes';
@@ -85,6 +86,14 @@ export const StartActionBody = z.strictObject({
     .min(0)
     .optional()
     .describe('Start it only at this revision of the catalog: that of a verified plan.'),
+  approval: ApprovalToken.optional(),
+  awaitApproval: z
+    .boolean()
+    .default(true)
+    .describe(
+      'false: refuse it where it needs an approval and carries none, rather than ask for one.',
+    ),
+  policyDecision: PolicyDecision.optional().describe('Recorded as given.'),
 });
 
 export const CancelActionBody = z.strictObject({
@@ -135,6 +144,8 @@ export const ActionDetailRow = ActionRow.extend({
   }).nullable(),
   route: Route.nullable().describe('Null until it was first reserved.'),
   attempts: z.array(RouteAttempt).describe('Oldest first; the newest 1000.'),
+  approval: Approval.nullable().describe('Null: none was asked for, or given ahead.'),
+  policyDecision: PolicyDecision.nullable().describe('What the caller has said of its policy.'),
   receipts: z.array(ReceiptEntry).describe('Its chain, oldest first; the newest 1000.'),
   removedAt: Answered.nullable().describe(
     'Since when only its outcome is kept: no request, result, route or attempts. Null while all is.',

@@ -11,6 +11,7 @@ import { CREDENTIAL_STATUSES } from './fleet/credentials';
 import { CONNECTOR_STATUSES, INSTANCE_STATUSES, SUBSCRIPTION_STATES } from './fleet/documents';
 import { Retention } from './retention';
 import { AddressPolicy } from './target-addresses';
+import { TrustedApprovers } from './trusted-approvers';
 import { AllowedWorkflow, TargetFlow } from './targets';
 
 const Json = z.json();
@@ -36,6 +37,8 @@ export const SettingsRow = z.object({
   requiredEvidence: z.array(z.enum(REQUIRABLE_KINDS)),
   /** Public keys by name; null: whoever signed, counts. */
   trustedSigners: z.record(z.string(), EvidenceKey).nullable(),
+  trustedApprovers: TrustedApprovers,
+  approvalTtlMs: z.number(),
 });
 export type SettingsRow = z.infer<typeof SettingsRow>;
 
@@ -81,6 +84,8 @@ export const VersionRow = z.object({
   /** Names, sorted. */
   profiles: z.array(z.string()),
   rateLimit: Json,
+  /** What can be sent, by operation; null: nothing. */
+  outbound: Json,
 });
 export type VersionRow = z.infer<typeof VersionRow>;
 
@@ -126,6 +131,7 @@ export const InstanceRow = z.object({
   status: z.enum(INSTANCE_STATUSES),
   config: Json,
   secretRef: z.string().nullable(),
+  signingSecretRefs: z.array(z.string()),
   configRevision: z.number(),
   /** State by revision. */
   credentials: z.record(z.string(), z.enum(CREDENTIAL_STATUSES)),
@@ -149,6 +155,7 @@ export const BindingRow = z.object({
   enabled: z.boolean(),
   spill: z.enum(SPILLS),
   spread: z.boolean(),
+  approvalRequired: z.boolean(),
   policyRevision: z.number(),
   credentialRevision: z.string(),
   quotaPolicy: z.string().nullable(),

@@ -1,6 +1,6 @@
 /** The jobs of upkeep: bounded batches with a pause between them, until nothing is left or time is up. */
 import type { Database } from '../db/database';
-import { forgetExpired } from '../db/deliveries';
+import { forgetExpired } from '../db/delivery-retention';
 import { forgetEvents } from '../db/events';
 import { counterDifferences, mendCounters, retainActions } from '../db/route-upkeep';
 import type { CounterDifference, RetainedBatch } from '../domain/upkeep';

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { WaybillError } from '../domain/errors';
-import { didOfKey } from '../hosts/protocol/did-key';
+import { didOfKey } from '../signing/did-key';
 import type { Config } from '../schemas/config';
 import type { SecretProvider } from '../secrets/provider';
 import type { SigningKey } from '../signing/keys';

@@ -7,7 +7,7 @@ import { readFileSync, rmSync, statSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { createHostClient, type HostCall } from '../../src/hosts/client';
 import { ROUTE_TOKEN_ISSUER } from '../../src/hosts/protocol/route-tokens';
-import { didOfKey } from '../../src/hosts/protocol/did-key';
+import { didOfKey } from '../../src/signing/did-key';
 import { importSigningKey } from '../../src/signing/keys';
 import { callTo, json } from '../hosts/support/fixtures';
 import { HEARTBEAT_MS, HostRig, LEASE_MS, type RunningHost } from '../support/host-rig';

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import type { HostAnswerClaims } from '../../src/domain/host-protocol';
 import { provesNotStarted } from '../../src/hosts/client/results';
-import { didOfKey } from '../../src/hosts/protocol/did-key';
+import { didOfKey } from '../../src/signing/did-key';
 import { sha256Hex, signJson } from '../../src/hosts/protocol/jws';
 import { openRouteToken } from '../../src/hosts/protocol/route-tokens';
 import { callTo, json, newKey, trustIn, type Peer } from './support/fixtures';

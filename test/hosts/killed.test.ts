@@ -6,7 +6,7 @@ import { generateKeyText, importSigningKey, type SigningKey } from '../../src/si
 import type { HostCall, HostClient } from '../../src/hosts/client';
 import type { HostResult } from '../../src/hosts/client/results';
 import type { HostPoint } from '../../src/hosts/kit/points';
-import { didOfKey } from '../../src/hosts/protocol/did-key';
+import { didOfKey } from '../../src/signing/did-key';
 import { startProvider, type Provider } from '../../src/hosts/provider/provider';
 import { referenceManifestDigest } from '../../src/hosts/reference/host';
 import type { ReferenceHostOptions } from '../../src/hosts/reference/host';

@@ -19,6 +19,7 @@ import { cachedSecrets } from '../../src/secrets/cache';
 import { envSecrets } from '../../src/secrets/env';
 import { actionSigner } from '../../src/services/actions/receipts';
 import { actionService } from '../../src/services/actions/starting';
+import { deliverService } from '../../src/services/deliver';
 import { commonData, nextReceipt } from '../../src/services/receipts';
 import { exportReceipts } from '../../src/services/receipt-export';
 import { decideReplay } from '../../src/services/replays';
@@ -117,6 +118,11 @@ export class Harness {
         start: (ref) => void this.started.push(ref.deliveryId),
         nudge: (ref) => void this.nudged.push(ref.deliveryId),
       },
+      deliver: deliverService({
+        data,
+        newDeliveryId: () => deliveryId(uuidv7()),
+        start: (ref) => void this.started.push(ref.deliveryId),
+      }),
       replay: (ref, who) => decideReplay({ data, signingKey: this.key }, ref, who),
       bulkReplays: {
         nudge: ({ jobId }) => void this.nudged.push(jobId),

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import pino from 'pino';
 import { LIFECYCLE_OPERATIONS, type LifecycleClaims } from '../../src/domain/host-protocol';
 import type { LifecycleOperation } from '../../src/domain/host-protocol';
-import { didOfKey } from '../../src/hosts/protocol/did-key';
+import { didOfKey } from '../../src/signing/did-key';
 import { LIFECYCLE_AUDIENCE, signLifecycleCall } from '../../src/hosts/protocol/lifecycle-calls';
 import { ROUTE_TOKEN_ISSUER } from '../../src/hosts/protocol/route-tokens';
 import { createServer } from '../../src/http/server';

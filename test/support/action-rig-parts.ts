@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { actionTargetResolver } from '../../src/db/routes';
 import { createHostClient } from '../../src/hosts/client';
-import { didOfKey } from '../../src/hosts/protocol/did-key';
+import { didOfKey } from '../../src/signing/did-key';
 import { ROUTE_TOKEN_ISSUER, routeTokenTrust } from '../../src/hosts/protocol/route-tokens';
 import { createServer } from '../../src/http/server';
 import type { ActionServices } from '../../src/services/actions/action-services';

@@ -4,6 +4,7 @@
  */
 import * as fc from 'fast-check';
 import { REQUIRABLE_KINDS } from '../../src/schemas/evidence-statements';
+import { didOfKey } from '../../src/signing/did-key';
 import { ALLOWED_WORKFLOWS, CAPABILITIES, eventSinks, targets } from './arbitrary-targets';
 import type { Document, Draw } from './arbitrary-values';
 import { arbitraryJsonGroup, duration, json, key, secretRef, text } from './arbitrary-values';
@@ -13,6 +14,8 @@ const TENANTS = ['acme', 'globex'];
 const SIGNER = newSigner();
 /** Of published keys that nobody uses. */
 const DID = 'did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK';
+const APPROVER = didOfKey(newSigner().x);
+const OTHER_APPROVER = didOfKey(newSigner().x);
 
 const label = text.map((some) => `L${some.trim()}x`.slice(0, 200));
 const retry = fc.oneof(
@@ -58,6 +61,14 @@ function settings(draw: Draw, requiredEvidence: readonly string[]): Document {
         circuitOpen: fc.constantFrom('100ms', '1500ms', '90s', '1h'),
         circuitProbes: fc.integer({ min: 1, max: 100 }),
         replicaLease: fc.constantFrom('1s', '1500ms', '10m'),
+        approvalTtl: fc.constantFrom('1s', '2h', '30d'),
+        trustedApprovers: fc.constantFrom(
+          {},
+          {
+            'kate@example.com': { keys: [APPROVER] },
+            max: { keys: [OTHER_APPROVER], tenants: TENANTS },
+          },
+        ),
         replicaHysteresis: fc.integer({ min: 1, max: 20 }),
         actionRetentionDays: fc.integer({ min: 1, max: 3650 }),
         tombstoneRetentionDays: fc.integer({ min: 3650, max: 36_500 }),

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fleetStatusProvider } from '../../src/db/replicas';
 import type { ReplicaIdentity, ReplicaStatus } from '../../src/domain/registry-ports';
-import { didOfKey } from '../../src/hosts/protocol/did-key';
+import { didOfKey } from '../../src/signing/did-key';
 import { referenceManifestDigest } from '../../src/hosts/reference/host';
 import type { PointName } from '../../src/points';
 import { generateKeyText, importSigningKey, type SigningKey } from '../../src/signing/keys';

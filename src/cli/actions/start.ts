@@ -1,22 +1,27 @@
 /** `waybill actions start`: starts an action, and waits for its end where that is asked for. */
-import { readFileSync } from 'node:fs';
 import { InvalidArgumentError, type Command } from 'commander';
 import type { z } from 'zod';
+import { WaybillError } from '../../domain/errors';
+import { PolicyDecision } from '../../schemas/api-approvals';
 import { MAX_WAIT_MS, type Action, type StartActionBody } from '../../schemas/api-actions';
 import { openApi, withApiOptions, type ApiOptions } from '../support/api-access';
 import type { ApiClient } from '../support/api-client';
 import { waitsForAction } from '../support/action-waiting';
 import { CommandFailure } from '../support/failures';
 import { parseDuration } from '../support/instants';
+import { parseJsonArgument, type GivenJson } from '../support/json-argument';
 import { printJson, printLine } from '../support/output';
 
 interface StartOptions extends ApiOptions {
   readonly id: string;
-  readonly request: { readonly value: unknown };
+  readonly request: GivenJson;
   readonly affinity?: string;
   readonly deadline?: number;
   readonly retries?: number;
   readonly ifCatalogRevision?: number;
+  readonly approval?: string;
+  readonly awaitApproval: boolean;
+  readonly policyDecision?: GivenJson;
   readonly wait?: number;
   readonly json?: true;
 }
@@ -28,7 +33,11 @@ export function addStart(actions: Command): void {
       .description('Start an action; the same call again is the same action.')
       .argument('<capability>', 'the capability id')
       .requiredOption('--id <action>', 'the id of the action, which you choose')
-      .requiredOption('--request <file|json>', 'the request: JSON, or a file of it', parseRequest)
+      .requiredOption(
+        '--request <file|json>',
+        'the request: JSON, or a file of it',
+        parseJsonArgument,
+      )
       .option('--affinity <key>', 'keep to the account that others of this key went to')
       .option('--deadline <time>', 'how long it may take in all (default: 1h)', parseDuration)
       .option('--retries <count>', 'attempts after the first (default: 5)', parseCount)
@@ -36,6 +45,13 @@ export function addStart(actions: Command): void {
         '--if-catalog-revision <revision>',
         'only while the catalog is at this revision, that of a verified plan',
         parseRevision,
+      )
+      .option('--approval <token>', 'a signed approval; see `waybill approvals sign`')
+      .option('--no-await-approval', 'refuse it where it needs an approval and carries none')
+      .option(
+        '--policy-decision <json>',
+        'what your policy has said, for the record: {"id", "decision", "policy"}, or a file of it',
+        parseJsonArgument,
       )
       .option('--wait <time>', 'wait for its end; exit 1 unless it completes', parseDuration)
       .option('--json', 'answer as JSON'),
@@ -48,25 +64,17 @@ export function addStart(actions: Command): void {
     .action(start);
 }
 
-/** What is JSON is meant as such; anything else names a file. */
-function parseRequest(text: string): StartOptions['request'] {
-  const given = parsed(text);
-  if (given !== null) return given;
-  try {
-    const read = parsed(readFileSync(text, 'utf8'));
-    if (read !== null) return read;
-  } catch {
-    throw new InvalidArgumentError('It is neither JSON nor a file that can be read.');
-  }
-  throw new InvalidArgumentError('The file is not JSON.');
-}
-
-function parsed(text: string): StartOptions['request'] | null {
-  try {
-    return { value: JSON.parse(text) as unknown };
-  } catch {
-    return null;
-  }
+function policyDecisionOf({
+  policyDecision,
+}: StartOptions): z.input<typeof StartActionBody>['policyDecision'] {
+  if (policyDecision === undefined) return undefined;
+  const given = PolicyDecision.safeParse(policyDecision.value);
+  if (given.success) return given.data;
+  const [issue] = given.error.issues;
+  const where = ['--policy-decision', ...(issue?.path ?? [])].join('.');
+  throw new WaybillError('config_invalid', `${where}: ${issue?.message ?? 'is wrong'}`, {
+    field: '--policy-decision',
+  });
 }
 
 function parseCount(text: string): number {
@@ -88,6 +96,8 @@ async function start(capabilityId: string, options: StartOptions): Promise<void>
     deadlineMs: options.deadline,
     retryBudget: options.retries,
     ifCatalogRevision: options.ifCatalogRevision,
+    ...{ approval: options.approval, awaitApproval: options.awaitApproval },
+    policyDecision: policyDecisionOf(options),
   };
   const action = await startAndWait(api, { id: options.id, body, waitMs: options.wait ?? 0 });
   if (options.json) printJson(action);

@@ -7,7 +7,7 @@ import { EVIDENCE_KINDS, EvidenceClaims } from '../../schemas/evidence-statement
 import { EvidenceDocument } from '../../schemas/fleet/evidence-documents';
 import { fleetText } from '../../schemas/fleet/yaml-texts';
 import { parseDuration } from '../support/instants';
-import { surroundings } from '../support/environment';
+import { signerOf } from '../support/signers';
 
 interface SignOptions {
   readonly key: string;
@@ -28,7 +28,10 @@ export function addSign(evidence: Command): void {
   evidence
     .command('sign')
     .description('Sign a statement about a connector version; print its document for a fleet file.')
-    .requiredOption('--key <reference>', "the signer's private key: env:NAME or file:PATH")
+    .requiredOption(
+      '--key <reference>',
+      "the signer's private key: env:NAME, file:PATH, vault:MOUNT/PATH#KEY",
+    )
     .requiredOption('--id <id>', 'the id of the document')
     .requiredOption('--connector <id>', 'the connector')
     .requiredOption('--connector-version <version>', 'its version')
@@ -69,22 +72,11 @@ async function sign(options: SignOptions): Promise<void> {
   });
   if (!claims.success) throw wrong(claims.error.issues[0]);
   const { signStatement } = await import('../../signing/evidence/sign.js');
-  const statement = await signStatement(claims.data, await signingKey(options.key));
+  const statement = await signStatement(claims.data, await signerOf(options.key));
   const document = { kind: 'Evidence', id: options.id, statement };
   const checked = EvidenceDocument.safeParse(document);
   if (!checked.success) throw wrong(checked.error.issues[0]);
   process.stdout.write(`---\n${fleetText([document])}`);
-}
-
-async function signingKey(reference: string) {
-  const { importSigningKey } = await import('../../signing/keys.js');
-  const { processSecrets } = await import('../../workers/secrets.js');
-  try {
-    const secrets = processSecrets(surroundings().config);
-    return await importSigningKey((await secrets.resolve(reference)).value.reveal());
-  } catch (error) {
-    throw invalid('--key', error);
-  }
 }
 
 /** SHA-256 (hex) of a file of any size. */

@@ -7,7 +7,7 @@ import fastify, { type FastifyInstance } from 'fastify';
 import type { TokenPurpose } from '../../domain/host-protocol';
 import type { TokenTrust } from '../../schemas/host-messages';
 import type { SigningKey } from '../../signing/keys';
-import { didOfKey } from '../protocol/did-key';
+import { didOfKey } from '../../signing/did-key';
 import { JOSE_TYPE, REQUEST_LIMIT_BYTES } from '../protocol/limits';
 import { Actions } from './actions';
 import type { HostIdentity, HostSelf } from './checks';

@@ -9,7 +9,7 @@ import {
   type JSONWebKeySet,
 } from 'jose';
 import { signatureAlgorithm, type SigningKey } from '../../signing/keys';
-import { keyOfDid } from './did-key';
+import { keyOfDid } from '../../signing/did-key';
 
 /** The kinds of messages, as the JWS header `typ`. */
 export type MessageType = 'waybill-route' | 'waybill-host-answer' | 'waybill-host-lifecycle';

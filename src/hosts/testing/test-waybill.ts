@@ -6,7 +6,7 @@ import path from 'node:path';
 import { generateKeyText, importSigningKey, type SigningKey } from '../../signing/keys';
 import { createHostClient, type HostClient } from '../client';
 import type { Connector } from '../kit/process';
-import { didOfKey } from '../protocol/did-key';
+import { didOfKey } from '../../signing/did-key';
 import { ROUTE_TOKEN_ISSUER, routeTokenTrust } from '../protocol/route-tokens';
 import { LifecycleService } from './lifecycle-service';
 import { TestHost } from './test-host';

@@ -13,12 +13,14 @@ import { WrittenRetention } from '../retention';
 import { SecretReference } from '../secret-references';
 import { WebhookScheme } from '../webhook-schemes';
 import { BindingDocument, CapabilityDocument, QuotaPolicyDocument } from './action-documents';
+import { WrittenApprovers } from './approver-documents';
 import { Credentials } from './credentials';
 import { EventSinkDocument } from './event-sink-documents';
 import { EvidenceDocument, RequiredEvidence, TrustedSigners } from './evidence-documents';
 import { IngressSecrets } from './ingress-secrets';
 import { InstanceConfig } from './instance-configs';
 import type { Placed } from './mistakes';
+import { OutboundDocument } from './outbound-documents';
 import { ReplicaDocument } from './replica-documents';
 import { TargetDocument } from './target-documents';
 import { Sha256, Text, Version } from './texts';
@@ -59,6 +61,8 @@ export const SettingsDocument = z.strictObject({
   tenantInFlight: z.int().min(1).max(10_000).optional(),
   requiredEvidence: RequiredEvidence.optional(),
   trustedSigners: TrustedSigners.optional(),
+  trustedApprovers: WrittenApprovers.optional(),
+  approvalTtl: between('1s', '30d').optional(),
 });
 export type SettingsDocument = z.infer<typeof SettingsDocument>;
 
@@ -98,6 +102,7 @@ export const ConnectorDocument = z
       .default([])
       .transform((names) => [...new Set(names)].sort()),
     rateLimit: RateLimit.nullable().default(null),
+    outbound: OutboundDocument,
   })
   .refine(
     ({ capabilities, manifestDigest }) => capabilities.length === 0 || manifestDigest !== null,
@@ -118,6 +123,11 @@ export const InstanceDocument = z.strictObject({
   status: z.enum(INSTANCE_STATUSES).nullable().default(null),
   config: InstanceConfig.nullable().default(null),
   secretRef: SecretReference.nullable().default(null),
+  /** Whose signatures what is sent carries; the newest first. */
+  signingSecretRefs: z
+    .array(SecretReference)
+    .max(2, 'at most two: the current secret first, then the previous one')
+    .default([]),
   configRevision: z.int().min(1).max(Number.MAX_SAFE_INTEGER).default(1),
   credentials: Credentials.default([]),
 });

@@ -6,7 +6,7 @@ import { Name } from '../names';
 import { Label, Version } from './texts';
 
 /** An Ed25519 key: its multicodec makes every one of them begin like this, with 48 characters in all. */
-const PeerDid = z
+export const PeerDid = z
   .string()
   .regex(
     /^did:key:z6Mk[1-9A-HJ-NP-Za-km-z]{44}$/,

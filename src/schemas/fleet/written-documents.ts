@@ -29,6 +29,7 @@ import {
   WorkflowTarget,
 } from '../targets';
 import type { TargetFlow } from '../targets';
+import { writtenOutbound } from './written-outbound';
 
 /** A document in the order in which its fields are written; undefined ones are left out. */
 export type WrittenDocument = Readonly<Record<string, unknown>>;
@@ -50,6 +51,13 @@ export function writtenSettings(row: SettingsRow): WrittenDocument {
     ...{ retention: row.retention, tenantInFlight: row.tenantInFlight },
     // Null says something here: a file without the field would leave what it is then.
     ...{ requiredEvidence: row.requiredEvidence, trustedSigners: row.trustedSigners },
+    trustedApprovers: Object.fromEntries(
+      Object.entries(row.trustedApprovers).map(([name, { keys, tenants }]) => [
+        name,
+        { keys, tenants: tenants ?? undefined },
+      ]),
+    ),
+    approvalTtl: durationText(row.approvalTtlMs),
   };
 }
 
@@ -83,6 +91,7 @@ export function writtenConnector(
       rate === null
         ? undefined
         : { permits: rate.permits, per: durationText(rate.perMs), burst: rate.burst },
+    outbound: writtenOutbound(row.outbound),
   };
 }
 
@@ -101,7 +110,8 @@ export function writtenInstance(row: InstanceRow): WrittenDocument {
     .map(([revision, state]) => ({ revision, status: state }));
   return {
     ...{ kind: 'Instance', tenant, id, connector, version, grants, status },
-    ...{ config: config ?? undefined, secretRef: row.secretRef ?? undefined, configRevision },
+    ...{ config: config ?? undefined, secretRef: row.secretRef ?? undefined },
+    ...{ signingSecretRefs: unlessEmpty(row.signingSecretRefs), configRevision },
     credentials: unlessEmpty(credentials),
   };
 }
@@ -111,7 +121,8 @@ export function writtenBinding(row: BindingRow): WrittenDocument {
   const { policyRevision, credentialRevision, quotaPolicy } = row;
   return {
     ...{ kind: 'Binding', tenant, capability, instance, credentialRevision, priority, enabled },
-    ...{ spill, spread, policyRevision, quotaPolicy: quotaPolicy ?? undefined },
+    ...{ spill, spread, approval: row.approvalRequired ? 'required' : undefined },
+    ...{ policyRevision, quotaPolicy: quotaPolicy ?? undefined },
   };
 }
 

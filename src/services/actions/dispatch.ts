@@ -157,7 +157,7 @@ function callOf(sendable: Sendable, fence: number, signal: AbortSignal): HostCal
     storeEpoch,
     sentAgoMs: null,
     beginAnew: sendable.beginAnew,
-    approval: null,
+    approval: sendable.approval,
     expiresAtMs: deadlineAtMs,
     timeoutMs: Math.max(1, Math.min(sendable.timeoutMs, deadlineInMs - CLOSING_MS)),
     signal,

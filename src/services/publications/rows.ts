@@ -45,6 +45,8 @@ export function settingsRow(thing: SettingsDocument, before: SettingsRow): Setti
     requiredEvidence: thing.requiredEvidence ?? before.requiredEvidence,
     trustedSigners:
       thing.trustedSigners === undefined ? before.trustedSigners : thing.trustedSigners,
+    trustedApprovers: thing.trustedApprovers ?? before.trustedApprovers,
+    approvalTtlMs: thing.approvalTtl ?? before.approvalTtlMs,
   };
 }
 
@@ -79,6 +81,7 @@ export function versionRow(thing: ConnectorDocument, published: Published): Vers
     webhookScheme: asJson(thing.webhookScheme),
     retry: asJson(thing.retry),
     ...{ artifactDigest, manifestDigest, capabilities, profiles, rateLimit },
+    outbound: asJson(thing.outbound),
   };
 }
 
@@ -87,10 +90,10 @@ export function versionContent(
   row: VersionRow,
 ): Omit<VersionRow, 'connector' | 'version' | 'status'> {
   const { webhookScheme, retry, artifactDigest, manifestDigest } = row;
-  const { capabilities, profiles, rateLimit } = row;
+  const { capabilities, profiles, rateLimit, outbound } = row;
   return {
     ...{ webhookScheme, retry, artifactDigest, manifestDigest },
-    ...{ capabilities, profiles, rateLimit },
+    ...{ capabilities, profiles, rateLimit, outbound },
   };
 }
 
@@ -125,7 +128,7 @@ export function instanceRow(thing: InstanceDocument, published: Published): Inst
     ...{ tenant, id, connector, version, grants },
     status: thing.status ?? before?.status ?? 'enabled',
     config: asJson(thing.config),
-    ...{ secretRef, configRevision },
+    ...{ secretRef, signingSecretRefs: thing.signingSecretRefs, configRevision },
     credentials: Object.fromEntries([...known, ...written]),
   };
 }
@@ -135,6 +138,7 @@ export function bindingRow(thing: BindingDocument): BindingRow {
   const { policyRevision, credentialRevision, quotaPolicy } = thing;
   return {
     ...{ tenant, capability, instance, priority, enabled, spill, spread },
+    approvalRequired: thing.approval === 'required',
     ...{ policyRevision, credentialRevision, quotaPolicy },
   };
 }

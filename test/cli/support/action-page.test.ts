@@ -8,7 +8,7 @@ const ACTION: Action = {
   ...{ requestDigest: '', createdAt: '', closedAt: null, removedAt: null, deadlineAt: '' },
   ...{ retryBudget: 5, affinityKey: null, attemptCount: 1, result: null, route: null },
   ...{ attempts: [], receipts: [], workflowId: 'action/acme/a1', workflowUrl: null },
-  progress: null,
+  ...{ progress: null, approval: null, policyDecision: null },
 };
 const at = '2026-01-01T00:00:00.000000Z';
 

@@ -14,8 +14,7 @@ const ACTION: Action = {
     retryBudget: 5,
   },
   ...{ affinityKey: null, attemptCount: 1, progress: null, result: null, route: null },
-  attempts: [],
-  receipts: [],
+  ...{ attempts: [], receipts: [], approval: null, policyDecision: null },
   ...{ workflowId: 'action/acme/a1', workflowUrl: null },
 };
 

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import type { HostIdentity } from '../../../src/hosts/kit/checks';
-import { didOfKey } from '../../../src/hosts/protocol/did-key';
+import { didOfKey } from '../../../src/signing/did-key';
 import { sha256Hex } from '../../../src/hosts/protocol/jws';
 import { openSqlite } from '../../../src/hosts/sqlite';
 import { HostManifestSchema, type TokenTrust } from '../../../src/schemas/host-messages';

@@ -4,8 +4,8 @@
  */
 import type { Host } from '../../../src/hosts/kit/host';
 import { memoryStore } from '../../../src/hosts/kit/stores/memory';
-import { didOfKey } from '../../../src/hosts/protocol/did-key';
 import { LifecycleService } from '../../../src/hosts/testing/lifecycle-service';
+import { didOfKey } from '../../../src/signing/did-key';
 import type { SigningKey } from '../../../src/signing/keys';
 import { until } from '../../support/until';
 import { callTo, clientOf, json, newKey, trustIn } from '../support/fixtures';

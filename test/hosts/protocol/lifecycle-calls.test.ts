@@ -1,7 +1,7 @@
 /** Lifecycle calls as Waybill verifies them. Doubled: nothing. */
 import { randomUUID } from 'node:crypto';
 import type { LifecycleClaims } from '../../../src/domain/host-protocol';
-import { didOfKey } from '../../../src/hosts/protocol/did-key';
+import { didOfKey } from '../../../src/signing/did-key';
 import { signJson } from '../../../src/hosts/protocol/jws';
 import {
   LIFECYCLE_AUDIENCE,

@@ -9,7 +9,7 @@ import type {
   RouteTokenClaims,
 } from '../../../src/domain/host-protocol';
 import { signAnswer } from '../../../src/hosts/protocol/answers';
-import { didOfKey } from '../../../src/hosts/protocol/did-key';
+import { didOfKey } from '../../../src/signing/did-key';
 import { sha256Hex } from '../../../src/hosts/protocol/jws';
 import { LIFECYCLE_AUDIENCE, signLifecycleCall } from '../../../src/hosts/protocol/lifecycle-calls';
 import { JOSE_TYPE, actionPath } from '../../../src/hosts/protocol/limits';

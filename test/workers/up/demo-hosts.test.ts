@@ -1,7 +1,7 @@
 /** The hosts that `waybill up` runs, and the secrets it makes. Real: the example, keys and files. */
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { didOfKey } from '../../../src/hosts/protocol/did-key';
+import { didOfKey } from '../../../src/signing/did-key';
 import { importSigningKey } from '../../../src/signing/keys';
 import { withDemoHosts } from '../../../src/workers/up/demo-hosts';
 import { exampleSecrets } from '../../../src/workers/up/example-secrets';

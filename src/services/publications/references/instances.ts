@@ -75,8 +75,8 @@ function credentialMistakes(
 
 /** What only a newer revision changes. */
 function revised(row: InstanceRow): object {
-  const { version, status, grants, config, secretRef, configRevision } = row;
-  return { version, status, grants, config, secretRef, configRevision };
+  const { version, status, grants, config, secretRef, signingSecretRefs, configRevision } = row;
+  return { version, status, grants, config, secretRef, signingSecretRefs, configRevision };
 }
 
 function versionMistakes(

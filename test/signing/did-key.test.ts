@@ -1,6 +1,6 @@
 /** `did:key` of Ed25519 keys, against published pairs and for any key. Doubled: nothing. */
 import fc from 'fast-check';
-import { didOfKey, keyOfDid } from '../../../src/hosts/protocol/did-key';
+import { didOfKey, keyOfDid } from '../../src/signing/did-key';
 
 // The public key of RFC 8037, appendix A, and the first Ed25519 example of the did:key method.
 const PUBLISHED = [
