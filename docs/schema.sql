@@ -552,18 +552,23 @@ table idempotency_keys
   route text not null
   idempotency_key text not null
   request_sha256 bytea not null
+  claim_no integer not null default 1
+  leased_until timestamp with time zone not null
   answer_status integer
   answer jsonb
   created_at timestamp with time zone not null default clock_timestamp()
   expires_at timestamp with time zone not null
   constraint idempotency_keys_pkey PRIMARY KEY (tenant_id, principal, route, idempotency_key)
   constraint idempotency_keys_check CHECK (((answer_status IS NULL) = (answer IS NULL)))
+  constraint idempotency_keys_claim_no_check CHECK ((claim_no >= 1))
   constraint idempotency_keys_idempotency_key_check CHECK (((length(idempotency_key) >= 1) AND (length(idempotency_key) <= 255)))
   constraint idempotency_keys_request_sha256_check CHECK ((length(request_sha256) = 32))
+  CREATE INDEX idempotency_keys_expired ON waybill.idempotency_keys USING btree (expires_at)
   row level security
   policy across_tenants for all to waybill_operations using true
   policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
   grant insert, select, update to waybill_data
+  grant delete, select, update to waybill_operations
 
 table ingresses
   ingress_ref text not null
@@ -1290,6 +1295,9 @@ function circuit_admits(r waybill.replicas, p_probes integer) returns boolean, s
 function claim_event_sinks(p_limit integer) returns TABLE(tenant_id text, sink_id text, lease_no bigint), sql, volatile
   grant execute to waybill_operations
 
+function claim_idempotency_key(p_tenant text, p_principal text, p_route text, p_key text, p_sha256 bytea, p_lease_ms integer, p_keep_ms bigint) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
 function claim_unattended(p_limit integer, p_push_ms integer) returns TABLE(tenant_id text, delivery_id uuid, state text, connector_id text, event_type text, subscription_id text, wake boolean), sql, volatile
   grant execute to waybill_operations
 
@@ -1476,6 +1484,9 @@ function keep_action_artifact(p_tenant text, p_sha256 bytea, p_content bytea) re
 function keep_artifact(p_tenant text, p_sha256 bytea, p_content bytea) returns void, plpgsql, volatile
   grant execute to waybill_data
 
+function keep_idempotent_answer(p_tenant text, p_principal text, p_route text, p_key text, p_claim integer, p_status integer, p_answer jsonb) returns boolean, plpgsql, volatile
+  grant execute to waybill_data
+
 function keep_late_evidence(t waybill.route_attempts, p_evidence jsonb) returns void, sql, volatile
   grant execute to waybill_data
 
@@ -1641,6 +1652,9 @@ function release_quota(p_scope text, p_key text) returns void, sql, volatile
 function release_shared_quota(p_scope text, p_key text) returns void, sql, volatile, security definer
   grant execute to waybill_data
   grant execute to waybill_operations
+
+function renew_idempotency_key(p_tenant text, p_principal text, p_route text, p_key text, p_claim integer, p_lease_ms integer) returns boolean, plpgsql, volatile
+  grant execute to waybill_data
 
 function repin_fault(a waybill.actions, r waybill.routes) returns text, sql, immutable
   grant execute to waybill_data

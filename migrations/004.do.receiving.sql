@@ -332,6 +332,7 @@ create function waybill.forget_expired(p_limit integer) returns jsonb language p
 declare
   v_payloads integer;
   v_keys integer;
+  v_answers integer;
 begin
   with expired as materialized (
     select p.tenant_id, p.delivery_id from waybill.rejected_payloads p
@@ -350,6 +351,16 @@ begin
     where k.tenant_id = e.tenant_id and k.subscription_id = e.subscription_id
       and k.dedup_key = e.dedup_key;
   get diagnostics v_keys = row_count;
-  return jsonb_build_object('rejectedPayloads', v_payloads, 'dedupKeys', v_keys);
+  with expired as materialized (
+    select i.tenant_id, i.principal, i.route, i.idempotency_key from waybill.idempotency_keys i
+      where i.expires_at < clock_timestamp()
+      order by i.expires_at limit p_limit for update skip locked
+  )
+  delete from waybill.idempotency_keys i using expired e
+    where i.tenant_id = e.tenant_id and i.principal = e.principal and i.route = e.route
+      and i.idempotency_key = e.idempotency_key;
+  get diagnostics v_answers = row_count;
+  return jsonb_build_object('rejectedPayloads', v_payloads, 'dedupKeys', v_keys,
+    'idempotencyKeys', v_answers);
 end
 $$;

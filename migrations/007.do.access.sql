@@ -89,8 +89,8 @@ grant execute on function
 
 grant select on waybill.deliveries to waybill_operations;
 grant update (attend_at) on waybill.deliveries to waybill_operations;
-grant select, delete on waybill.dedup_keys, waybill.rejected_payloads to waybill_operations;
-grant update on waybill.dedup_keys, waybill.rejected_payloads to waybill_operations;
+grant select, delete, update on waybill.dedup_keys, waybill.rejected_payloads, waybill.idempotency_keys
+  to waybill_operations;
 grant execute on function waybill.claim_unattended(integer, integer),
   waybill.forget_expired(integer), waybill.guard_delivery_state(),
   waybill.delivery_may_follow(text, text) to waybill_operations;

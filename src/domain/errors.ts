@@ -86,6 +86,16 @@ export const errorCatalogue = {
     false,
     'The catalog has changed since the plan was verified; nothing was started.',
   ),
+  idempotency_in_flight: entry(
+    409,
+    true,
+    'A request with this Idempotency-Key is under way; ask again for its answer.',
+  ),
+  idempotency_key_reused: entry(
+    422,
+    false,
+    'This Idempotency-Key belongs to another request; take a new one for a new request.',
+  ),
   not_ready: entry(503, true, 'The process cannot do its work now; `checks` says why.'),
   internal: entry(500, true, 'Something went wrong inside Waybill; see its log.'),
 

@@ -58,7 +58,7 @@ function startRoute(app: FastifyInstance, deps: HttpDeps, closing: AbortSignal):
     method: 'PUT',
     url: '/v1/actions/:actionId',
     bodyLimit: START_LIMIT_BYTES,
-    config: { scope: SCOPE },
+    config: { scope: SCOPE, sideEffects: 'external' },
     schema: {
       operationId: 'startAction',
       summary: 'Starts an action, once: the same call again is answered with the same action.',

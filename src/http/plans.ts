@@ -21,7 +21,7 @@ export function planRoutes(app: FastifyInstance, deps: HttpDeps): void {
     method: 'POST',
     url: '/v1/plans/verify',
     bodyLimit: PLAN_LIMIT_BYTES,
-    config: { scope: SCOPE },
+    config: { scope: SCOPE, sideEffects: 'read' },
     schema: {
       operationId: 'verifyPlan',
       summary: 'Judges all steps of a plan at one revision of the catalog; starts nothing.',

@@ -16,6 +16,7 @@ import type { HttpDeps, LifecycleServerDeps, ServerDeps } from './deps';
 import { fleetRoutes } from './fleet';
 import { hostRoutes } from './hosts';
 import { ingressRoutes } from './ingress';
+import { takeIdempotencyKeys } from './idempotency';
 import { serveOpenapi } from './openapi';
 import { planRoutes } from './plans';
 import { PROBLEM_TYPE, problemHandler, problemOf } from './problems';
@@ -108,6 +109,7 @@ function registerParts(app: FastifyInstance, deps: HttpDeps): void {
   if (served !== null) {
     app.register((api, _options, done) => {
       requireTokens(api, served.tokens);
+      takeIdempotencyKeys(api, deps.data, deps.log);
       api.addHook('onSend', (_request, reply, _payload, ready) => {
         void reply.header('cache-control', 'no-store');
         ready();

@@ -176,11 +176,15 @@ export class Harness {
   }
 
   token(
-    options: { readonly tenant?: string; readonly scopes?: readonly string[] } = {},
+    options: {
+      readonly tenant?: string;
+      readonly scopes?: readonly string[];
+      readonly subject?: string;
+    } = {},
   ): Promise<string> {
     return issueDevelopmentToken(this.key, {
       tenantId: options.tenant ?? 'acme',
-      subject: 'ada@example.test',
+      subject: options.subject ?? 'ada@example.test',
       scopes: options.scopes ?? [READ, OPERATE],
       issuedAt: new Date(),
       lifetimeS: 600,
