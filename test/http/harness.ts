@@ -158,6 +158,7 @@ export class Harness {
       readonly token?: string | null;
       readonly tenant?: string;
       readonly scopes?: readonly string[];
+      readonly claims?: Readonly<Record<string, unknown>>;
       readonly json?: unknown;
       readonly base?: string;
     } = {},
@@ -180,12 +181,14 @@ export class Harness {
       readonly tenant?: string;
       readonly scopes?: readonly string[];
       readonly subject?: string;
+      readonly claims?: Readonly<Record<string, unknown>>;
     } = {},
   ): Promise<string> {
     return issueDevelopmentToken(this.key, {
       tenantId: options.tenant ?? 'acme',
       subject: options.subject ?? 'ada@example.test',
       scopes: options.scopes ?? [READ, OPERATE],
+      claims: options.claims ?? {},
       issuedAt: new Date(),
       lifetimeS: 600,
     });
