@@ -10,7 +10,7 @@ begin atomic
     'connectorId', i.connector_id,
     'instanceId', i.instance_id,
     'state', case
-      when s.state = 'deactivated' or i.status = 'revoked' or v.status = 'revoked' then 'deactivated'
+      when g.is_over or s.state = 'deactivated' or i.status = 'revoked' or v.status = 'revoked' then 'deactivated'
       -- Switched off for a while: collect, so that nothing is lost.
       when i.status = 'disabled' or not c.enabled then 'paused'
       else s.state end,
@@ -20,12 +20,20 @@ begin atomic
     -- By name, as a later migration adds the column.
     'config', to_jsonb(i) -> 'config',
     'bodyLimitBytes', g.body_limit_bytes)
-  from waybill.ingresses g
+  from (
+    select c.tenant_id, c.subscription_id, c.secrets, c.body_limit_bytes, false as is_over
+      from waybill.ingresses c where c.ingress_ref = p_ingress_ref
+    union all
+    select c.tenant_id, c.subscription_id, c.secrets, c.body_limit_bytes,
+        o.valid_until <= clock_timestamp()
+      from waybill.retired_ingresses o join waybill.ingresses c using (tenant_id, subscription_id)
+      where o.ingress_ref = p_ingress_ref) g
   join waybill.subscriptions s using (tenant_id, subscription_id)
   join waybill.instances i using (tenant_id, instance_id)
   join waybill.connector_versions v using (connector_id, version)
   join waybill.connectors c using (connector_id)
-  where g.ingress_ref = p_ingress_ref;
+  -- A reference is never both, and if it were: what it is now.
+  order by g.is_over limit 1;
 end;
 
 -- Stores bytes once per tenant.

@@ -4,16 +4,18 @@ import { surroundings } from './support/environment';
 import { runUntilAsked } from './support/long-running';
 import { namingDatabase } from './support/storage';
 
-const PARTS = ['api', 'ingress', 'lifecycle'] as const;
+const PARTS = ['api', 'ingress', 'lifecycle', 'admin'] as const;
 type Part = (typeof PARTS)[number];
 
 export function addApi(program: Command): void {
   program
     .command('api')
-    .description('Serve API, ingress and the lifecycle of hosts over HTTP until SIGTERM or Ctrl-C.')
+    .description(
+      'Serve API, ingress, lifecycle of hosts and changes of the catalog over HTTP until SIGTERM or Ctrl-C.',
+    )
     .option(
       '--serve <parts>',
-      'which parts to serve, separated by commas: api, ingress, lifecycle',
+      'which parts to serve, separated by commas: api, ingress, lifecycle, admin',
       parseParts,
       [...PARTS],
     )
@@ -46,8 +48,10 @@ async function serve({ serve: parts }: { readonly serve: readonly Part[] }): Pro
       api: parts.includes('api'),
       ingress: parts.includes('ingress'),
       lifecycle: parts.includes('lifecycle'),
+      admin: parts.includes('admin'),
     };
-    const role = served.api || served.ingress ? 'waybill_data' : 'waybill_lifecycle';
+    const role =
+      served.api || served.ingress || served.admin ? 'waybill_data' : 'waybill_lifecycle';
     const api = await namingDatabase(databaseSetting(config, role), () =>
       startApi(config, { serve: served }, log),
     );

@@ -54,6 +54,16 @@ export const errorCatalogue = {
     false,
     'A deactivated subscription takes nothing; publish it as active first.',
   ),
+  subscription_exists: entry(
+    409,
+    false,
+    'A subscription of that id is there and is another one; change it, or take another id.',
+  ),
+  subscription_invalid: entry(
+    422,
+    false,
+    'The catalog does not allow such a subscription; nothing was changed.',
+  ),
   delivery_not_failed: entry(409, false, 'Only a failed delivery can be replayed.'),
   delivery_not_rejected: entry(409, false, 'Only a rejected delivery can be readmitted.'),
   rejected_bytes_gone: entry(

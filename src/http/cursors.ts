@@ -21,7 +21,8 @@ export interface CursorScope {
     | 'replay-items'
     | 'events'
     | 'event-sinks'
-    | 'targets';
+    | 'targets'
+    | 'subscriptions';
   readonly tenantId: TenantId;
   readonly filters: Readonly<Record<string, unknown>>;
 }

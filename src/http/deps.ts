@@ -8,6 +8,7 @@ import type { DeliveryId, ReplayJobId, TenantId } from '../domain/ids';
 import type { RepinAnswer, RepinWish } from '../domain/repin';
 import type { TokenTrust } from '../schemas/host-messages';
 import type { SecretProvider } from '../secrets/provider';
+import type { SubscriptionServices } from '../services/subscriptions';
 import type { TokenVerifier } from './tokens';
 
 /** Starts and wakes the workflows of deliveries. Both are hints: a loop does what they could not. */
@@ -71,6 +72,12 @@ export interface ServerDeps {
   readonly lifecycle: LifecycleDeps | null;
 }
 
+/** What calls that change the catalog are made of; their tokens are judged like those of the API. */
+export interface AdminDeps {
+  readonly tokens: TokenVerifier;
+  readonly subscriptions: SubscriptionServices;
+}
+
 /** A server that serves neither API nor ingress. */
 export interface LifecycleServerDeps extends ServerDeps {
   readonly serve: null;
@@ -102,6 +109,8 @@ export interface HttpDeps extends ServerDeps {
     readonly ingress: boolean;
     /** Null: not served. Its calls are judged by their tokens. */
     readonly api: { readonly tokens: TokenVerifier } | null;
+    /** Null: not served. What changes the catalog. */
+    readonly admin: AdminDeps | null;
   };
   /** The URL under which vendors reach this server; schemes that sign a URL sign this one. */
   readonly publicBaseUrl: string;

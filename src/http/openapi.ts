@@ -76,6 +76,7 @@ export function serveOpenapi(app: FastifyInstance): void {
         { name: 'ingress', description: 'Where vendors deliver.' },
         { name: 'replays', description: 'Replaying many deliveries as one job.' },
         { name: 'deliveries', description: 'Finding and replaying deliveries.' },
+        { name: 'subscriptions', description: 'What is received, and by which address.' },
         { name: 'actions', description: 'Starting, finding and cancelling actions.' },
         { name: 'receipts', description: 'Evidence that can be checked offline.' },
         { name: 'routes', description: 'Where actions went.' },

@@ -27,7 +27,10 @@ import { readmissionRoutes } from './readmissions';
 import { receiptRoutes } from './receipts';
 import { routeOperationRoutes } from './route-operations';
 import { routeRoutes } from './routes';
+import { subscriptionChangeRoutes } from './subscription-changes';
+import { subscriptionRoutes } from './subscriptions';
 import { targetRoutes } from './targets';
+import type { TokenVerifier } from './tokens';
 import { answerUnknownRoutes } from './unknown-routes';
 
 /** Bodies of API calls are small; an ingress has a limit of its own. */
@@ -105,15 +108,17 @@ function registerParts(app: FastifyInstance, deps: HttpDeps): void {
       done();
     });
   }
-  const { api: served } = deps.serve;
+  const { api: served, admin } = deps.serve;
+  if (admin !== null) {
+    app.register((routes, _options, done) => {
+      takeTokens(routes, admin.tokens, deps);
+      subscriptionChangeRoutes(routes, deps, admin);
+      done();
+    });
+  }
   if (served !== null) {
     app.register((api, _options, done) => {
-      requireTokens(api, served.tokens);
-      takeIdempotencyKeys(api, deps.data, deps.log);
-      api.addHook('onSend', (_request, reply, _payload, ready) => {
-        void reply.header('cache-control', 'no-store');
-        ready();
-      });
+      takeTokens(api, served.tokens, deps);
       deliveryRoutes(api, deps);
       readmissionRoutes(api, deps);
       bulkReplayRoutes(api, deps);
@@ -129,9 +134,20 @@ function registerParts(app: FastifyInstance, deps: HttpDeps): void {
       capabilityRoutes(api, deps);
       planRoutes(api, deps);
       receiptRoutes(api, deps);
+      subscriptionRoutes(api, deps);
       done();
     });
   }
+}
+
+/** What all calls with a token share. */
+function takeTokens(app: FastifyInstance, tokens: TokenVerifier, deps: HttpDeps): void {
+  requireTokens(app, tokens);
+  takeIdempotencyKeys(app, deps.data, deps.log);
+  app.addHook('onSend', (_request, reply, _payload, ready) => {
+    void reply.header('cache-control', 'no-store');
+    ready();
+  });
 }
 
 /** What cannot be read as HTTP, or took too long, never reaches a route. */

@@ -10,6 +10,13 @@ const AddressList = z
   .string()
   .transform((text) => text.split(',').map((part) => part.trim()))
   .pipe(z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])));
+/** Texts separated by commas. */
+const TextList = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== ''),
+);
 const HttpUrl = z.url({ protocol: /^https?$/ });
 
 const Environment = z.object({
@@ -36,6 +43,8 @@ const Environment = z.object({
   WAYBILL_TOKEN_JWKS_URL: HttpUrl.optional(),
   WAYBILL_TOKEN_ISSUER: z.string().min(1).optional(),
   WAYBILL_TOKEN_AUDIENCE: z.string().min(1).default('waybill'),
+
+  WAYBILL_TENANT_SECRETS: TextList.default(['file:{tenant}/']),
 
   WAYBILL_LIFECYCLE_AUDIENCE: z.string().min(1).max(200).default('urn:waybill:lifecycle'),
 
@@ -103,6 +112,8 @@ function shape(env: z.infer<typeof Environment>) {
       issuer: env.WAYBILL_TOKEN_ISSUER ?? null,
       audience: env.WAYBILL_TOKEN_AUDIENCE,
     },
+    /** What references to secrets begin with that a tenant writes itself; `{tenant}` is its name. */
+    tenantSecrets: env.WAYBILL_TENANT_SECRETS,
     /** What a host's call must be addressed to. */
     lifecycleAudience: env.WAYBILL_LIFECYCLE_AUDIENCE,
     /** Where new routes are preferred; never part of a request. */

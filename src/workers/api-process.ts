@@ -27,6 +27,7 @@ import type { Telemetry } from '../telemetry/telemetry';
 import { createTelemetry } from '../telemetry/telemetry';
 import { temporalClient, temporalSettings } from '../temporal/connections';
 import { nudging } from './bulk-replay-nudges';
+import { adminDeps } from './admin-deps';
 import { Closers } from './closers';
 import { openDatabase } from './databases';
 import { DeliveryStarts } from './delivery-starts';
@@ -45,6 +46,8 @@ export interface ApiOptions {
     readonly ingress: boolean;
     /** Where hosts register and renew their leases. */
     readonly lifecycle: boolean;
+    /** Calls that change the catalog. */
+    readonly admin: boolean;
   };
 }
 
@@ -85,13 +88,14 @@ interface Wanted {
 async function start(wanted: Wanted, closers: Closers): Promise<string> {
   const { config, options, log } = wanted;
   // Nobody asks an ingress for a token, nor a host.
-  const tokens = options.serve.api ? await tokenVerifier(config) : null;
+  const { api, ingress, lifecycle, admin } = options.serve;
+  const tokens = api || admin ? await tokenVerifier(config) : null;
+  const open = (served: boolean, role: ServedRole) =>
+    served ? openPool(wanted, closers, role) : null;
   const pools: Pools = {
-    data:
-      options.serve.api || options.serve.ingress
-        ? await openPool(wanted, closers, 'waybill_data')
-        : null,
-    fleet: options.serve.lifecycle ? await openPool(wanted, closers, 'waybill_lifecycle') : null,
+    data: await open(api || ingress || admin, 'waybill_data'),
+    fleet: await open(lifecycle, 'waybill_lifecycle'),
+    control: await open(admin, 'waybill_control'),
   };
   const telemetry = createTelemetry({ service: 'waybill-api' });
   const common = await commonParts({ ...wanted, pools, tokens, telemetry });
@@ -114,12 +118,16 @@ interface Pools {
   readonly data: Database | null;
   /** Lifecycle. */
   readonly fleet: Database | null;
+  /** Admin: whoever serves none of it cannot write the catalog. */
+  readonly control: Database | null;
 }
+
+type ServedRole = 'waybill_data' | 'waybill_lifecycle' | 'waybill_control';
 
 async function openPool(
   { config, log }: Wanted,
   closers: Closers,
-  role: 'waybill_data' | 'waybill_lifecycle',
+  role: ServedRole,
 ): Promise<Database> {
   const pool = openDatabase(config, role, log);
   closers.add(() => pool.close());
@@ -177,7 +185,7 @@ interface Parts extends CommonParts {
 }
 
 function httpDeps(parts: Parts, closers: Closers): HttpDeps {
-  const { config, log, data, tokens, telemetry, secrets, keyText, signingKey } = parts;
+  const { config, log, data, telemetry, secrets, keyText, signingKey } = parts;
   const starting = startServices(parts, parts.signingKey);
   const replays = { data, signingKey, metrics: telemetry.deliveries };
   return {
@@ -195,12 +203,22 @@ function httpDeps(parts: Parts, closers: Closers): HttpDeps {
     exportReceipts: (tenant) => exportReceipts({ data, signingKey, nowMs: Date.now }, tenant),
     temporalUi: config.http.temporalUi,
     namespace: temporalSettings().namespace,
-    serve: { ingress: parts.options.serve.ingress, api: tokens === null ? null : { tokens } },
+    serve: servedParts(parts),
     publicBaseUrl: config.http.publicUrl,
     // Every process of the deployment signs receipts with one key, so they agree on this one, too.
     cursorKey: createHmac('sha256', keyText).update('waybill-cursors').digest(),
     newDeliveryId: () => deliveryId(uuidv7()),
     count: ingressCounting(telemetry),
+  };
+}
+
+function servedParts({ config, options, pools, tokens }: Parts): HttpDeps['serve'] {
+  const { api, ingress } = options.serve;
+  const { control } = pools;
+  return {
+    ingress,
+    api: tokens === null || !api ? null : { tokens },
+    admin: tokens === null || control === null ? null : { tokens, ...adminDeps(config, control) },
   };
 }
 
@@ -220,8 +238,9 @@ async function serveMetrics(config: Config, log: Logger, telemetry: Telemetry) {
 }
 
 /** Deliveries are accepted while Temporal is away, so only Postgres decides. */
-async function readiness({ data, fleet }: Pools): Promise<Readiness> {
+async function readiness({ data, fleet, control }: Pools): Promise<Readiness> {
   try {
+    if (control !== null) await checkDatabase(control, 'waybill_control');
     if (data !== null) await checkDatabase(data, 'waybill_data');
     if (fleet !== null) await checkDatabase(fleet, 'waybill_lifecycle');
     return { ready: true, checks: { postgres: 'ok' } };

@@ -108,6 +108,7 @@ export class Harness {
 
   #deps(): HttpDeps {
     const data = this.db.as('waybill_data');
+    const tokens = developmentTokens(this.key.publicJwk);
     const log = pino({ level: 'debug' }, { write: (line) => void this.log.push(line) });
     return {
       data,
@@ -136,7 +137,18 @@ export class Harness {
       temporalUi: 'http://127.0.0.1:8233',
       namespace: 'default',
       lifecycle: lifecycleDeps(this.db, this.key),
-      serve: { api: { tokens: developmentTokens(this.key.publicJwk) }, ingress: true },
+      serve: {
+        api: { tokens },
+        ingress: true,
+        admin: {
+          tokens,
+          subscriptions: {
+            control: this.db.as('waybill_control'),
+            tenantSecrets: ['env:TEST_'],
+            newIngressRef: () => randomBytes(16).toString('hex'),
+          },
+        },
+      },
       publicBaseUrl: 'https://hooks.example.test',
       trustedProxies: [],
       // Tests change the catalog and look at once.

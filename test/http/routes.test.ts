@@ -72,7 +72,7 @@ describe('the server', () => {
   ])('serves only what it is told to: %j', async (wanted, ingressStatus, apiStatus) => {
     const tokens = developmentTokens(h.key.publicJwk);
     const app = await h.alsoServe({
-      serve: { ingress: wanted.ingress, api: wanted.api ? { tokens } : null },
+      serve: { ingress: wanted.ingress, api: wanted.api ? { tokens } : null, admin: null },
     });
     const { base } = app;
     try {
