@@ -64,6 +64,11 @@ export const errorCatalogue = {
     false,
     'The catalog does not allow such a subscription; nothing was changed.',
   ),
+  connection_state_refused: entry(
+    409,
+    false,
+    'The connection cannot become what is reported; nothing was changed.',
+  ),
   delivery_not_failed: entry(409, false, 'Only a failed delivery can be replayed.'),
   delivery_not_rejected: entry(409, false, 'Only a rejected delivery can be readmitted.'),
   rejected_bytes_gone: entry(
@@ -97,6 +102,7 @@ export const errorCatalogue = {
     false,
     'The catalog has changed since the plan was verified; nothing was started.',
   ),
+  rate_limited: entry(429, true, 'Too many calls in a minute; `Retry-After` says when to go on.'),
   idempotency_in_flight: entry(
     409,
     true,

@@ -17,6 +17,7 @@ export const EVERY_CALL = [
   'unauthenticated',
   'scope_missing',
   'invalid_request',
+  'rate_limited',
   'storage_unavailable',
   'token_keys_unavailable',
 ] as const satisfies readonly ErrorCode[];

@@ -7,10 +7,12 @@ import { actionCallRoutes } from './action-calls';
 import { actionRoutes } from './actions';
 import { requireTokens } from './authorization';
 import { discardBody } from './bodies';
+import { boundNesting } from './body-nesting';
 import { bulkReplayReads } from './bulk-replay-reads';
 import { bulkReplayRoutes } from './bulk-replays';
 import { capabilityRoutes } from './capabilities';
 import { deliveryRoutes } from './deliveries';
+import { connectionEventRoutes } from './connection-events';
 import { DEFAULT_PATIENCE } from './deps';
 import type { HttpDeps, LifecycleServerDeps, ServerDeps } from './deps';
 import { fleetRoutes } from './fleet';
@@ -23,6 +25,7 @@ import { PROBLEM_TYPE, problemHandler, problemOf } from './problems';
 import { processRoutes } from './process-routes';
 import { eventRoutes } from './events';
 import { quotaRoutes } from './quotas';
+import { callLimits, DEFAULT_CALL_RATES, limitCalls, type CallLimits } from './rate-limits';
 import { readmissionRoutes } from './readmissions';
 import { receiptRoutes } from './receipts';
 import { routeOperationRoutes } from './route-operations';
@@ -109,16 +112,18 @@ function registerParts(app: FastifyInstance, deps: HttpDeps): void {
     });
   }
   const { api: served, admin } = deps.serve;
+  const limits = callLimits(deps.callRates ?? DEFAULT_CALL_RATES);
   if (admin !== null) {
     app.register((routes, _options, done) => {
-      takeTokens(routes, admin.tokens, deps);
+      takeTokens(routes, admin.tokens, deps, limits);
       subscriptionChangeRoutes(routes, deps, admin);
+      connectionEventRoutes(routes, deps, admin);
       done();
     });
   }
   if (served !== null) {
     app.register((api, _options, done) => {
-      takeTokens(api, served.tokens, deps);
+      takeTokens(api, served.tokens, deps, limits);
       deliveryRoutes(api, deps);
       readmissionRoutes(api, deps);
       bulkReplayRoutes(api, deps);
@@ -141,8 +146,15 @@ function registerParts(app: FastifyInstance, deps: HttpDeps): void {
 }
 
 /** What all calls with a token share. */
-function takeTokens(app: FastifyInstance, tokens: TokenVerifier, deps: HttpDeps): void {
+function takeTokens(
+  app: FastifyInstance,
+  tokens: TokenVerifier,
+  deps: HttpDeps,
+  limits: CallLimits,
+): void {
   requireTokens(app, tokens);
+  limitCalls(app, limits);
+  boundNesting(app);
   takeIdempotencyKeys(app, deps.data, deps.log);
   app.addHook('onSend', (_request, reply, _payload, ready) => {
     void reply.header('cache-control', 'no-store');

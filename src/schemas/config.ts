@@ -4,6 +4,7 @@ import { WaybillError } from '../domain/errors';
 import { Duration } from './durations';
 
 const Port = z.coerce.number().int().min(0).max(65_535);
+const CallRate = z.coerce.number().int().min(1).max(100_000_000);
 const PostgresUrl = z.url({ protocol: /^postgres(ql)?$/ });
 /** Addresses and ranges, separated by commas: `10.0.0.0/8, 127.0.0.1`. */
 const AddressList = z
@@ -44,6 +45,8 @@ const Environment = z.object({
   WAYBILL_TOKEN_ISSUER: z.string().min(1).optional(),
   WAYBILL_TOKEN_AUDIENCE: z.string().min(1).default('waybill'),
 
+  WAYBILL_API_SUBJECT_RATE: CallRate.default(60_000),
+  WAYBILL_API_TENANT_RATE: CallRate.default(120_000),
   WAYBILL_TENANT_SECRETS: TextList.default(['file:{tenant}/']),
 
   WAYBILL_LIFECYCLE_AUDIENCE: z.string().min(1).max(200).default('urn:waybill:lifecycle'),
@@ -104,6 +107,11 @@ function shape(env: z.infer<typeof Environment>) {
       temporalUi: env.WAYBILL_TEMPORAL_UI ?? null,
       /** Balancers whose X-Forwarded-For names the sender; it only decides whom a limit counts for. */
       trustedProxies: env.WAYBILL_TRUSTED_PROXIES,
+      /** Calls of the API in a minute, of each process. */
+      callRates: {
+        perSubject: env.WAYBILL_API_SUBJECT_RATE,
+        perTenant: env.WAYBILL_API_TENANT_RATE,
+      },
     },
     signingKeyRef: env.WAYBILL_SIGNING_KEY ?? null,
     secretsDir: env.WAYBILL_SECRETS_DIR,

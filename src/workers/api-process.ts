@@ -204,6 +204,7 @@ function httpDeps(parts: Parts, closers: Closers): HttpDeps {
     temporalUi: config.http.temporalUi,
     namespace: temporalSettings().namespace,
     serve: servedParts(parts),
+    callRates: config.http.callRates,
     publicBaseUrl: config.http.publicUrl,
     // Every process of the deployment signs receipts with one key, so they agree on this one, too.
     cursorKey: createHmac('sha256', keyText).update('waybill-cursors').digest(),
