@@ -83,3 +83,13 @@ create table waybill.ingresses (
   unique (tenant_id, subscription_id),
   foreign key (tenant_id, subscription_id) references waybill.subscriptions
 );
+
+-- References that an ingress had before: they still lead there until their time is over, then they are gone.
+create table waybill.retired_ingresses (
+  ingress_ref text primary key,
+  tenant_id text not null,
+  subscription_id text not null,
+  valid_until timestamptz not null,
+  foreign key (tenant_id, subscription_id) references waybill.subscriptions
+);
+create index retired_ingresses_by_subscription on waybill.retired_ingresses (tenant_id, subscription_id);

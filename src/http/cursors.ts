@@ -22,7 +22,8 @@ export interface CursorScope {
     | 'replay-items'
     | 'events'
     | 'event-sinks'
-    | 'targets';
+    | 'targets'
+    | 'subscriptions';
   readonly tenantId: TenantId;
   readonly filters: Readonly<Record<string, unknown>>;
 }

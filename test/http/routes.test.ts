@@ -72,7 +72,7 @@ describe('the server', () => {
   ])('serves only what it is told to: %j', async (wanted, ingressStatus, apiStatus) => {
     const tokens = developmentTokens(h.key.publicJwk);
     const app = await h.alsoServe({
-      serve: { ingress: wanted.ingress, api: wanted.api ? { tokens } : null },
+      serve: { ingress: wanted.ingress, api: wanted.api ? { tokens } : null, admin: null },
     });
     const { base } = app;
     try {
@@ -122,6 +122,8 @@ describe('the OpenAPI document', () => {
       'get /.well-known/jwks.json',
       'get /factory/deliveries',
       'get /factory/deliveries/{deliveryId}',
+      'get /factory/subscriptions',
+      'get /factory/subscriptions/{subscriptionId}',
       'get /factory/targets',
       'get /health',
       'get /ready',
@@ -144,8 +146,12 @@ describe('the OpenAPI document', () => {
       'get /v1/routes',
       'get /v1/routes/{actionId}',
       'get /webhooks/{ingressRef}',
+      'patch /factory/subscriptions/{subscriptionId}',
       'post /factory/deliveries/{deliveryId}/readmit',
       'post /factory/deliveries/{deliveryId}/replay',
+      'post /factory/subscriptions',
+      'post /factory/subscriptions/{subscriptionId}/deactivate',
+      'post /factory/subscriptions/{subscriptionId}/ingress/rotate',
       'post /factory/subscriptions/{subscriptionId}/pause',
       'post /factory/subscriptions/{subscriptionId}/resume',
       'post /factory/targets/{targetId}/pause',
@@ -155,6 +161,7 @@ describe('the OpenAPI document', () => {
       'post /v1/actions/{actionId}/deny',
       'post /v1/actions/{actionId}/repin',
       'post /v1/actions/{actionId}/resolve',
+      'post /v1/connection-events',
       'post /v1/deliver',
       'post /v1/hosts/{replicaId}/drain',
       'post /v1/hosts/{replicaId}/heartbeat',
