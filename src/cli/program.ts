@@ -7,6 +7,7 @@ import { addActions } from './actions';
 import { addApi } from './api';
 import { addApply } from './apply';
 import { addCapabilities } from './capabilities';
+import { addConformance } from './conformance';
 import { addDeliveries } from './deliveries';
 import { addDemoProvider } from './demo-provider';
 import { addDemoReceiver } from './demo-receiver';
@@ -87,6 +88,7 @@ function buildProgram(): Command {
   addScheme(program);
   addEvidence(program);
   addActions(program);
+  addConformance(program);
   addCapabilities(program);
   addPlans(program);
   addRoutes(program);

@@ -16,7 +16,7 @@ export interface HostSettings extends Omit<ReferenceHostOptions, 'reach' | 'fail
 const Id = z.string().min(1).max(200);
 const HttpUrl = z.url({ protocol: /^https?$/, error: 'write an http or https URL' });
 /** `127.0.0.1:7390`, `[::1]:7390`. */
-const Listen = z
+export const Listen = z
   .string()
   .regex(/^(\[[0-9a-f:]+\]|[^:\s]+):\d{1,5}$/i, 'write host:port')
   .transform((text) => {

@@ -38,8 +38,10 @@ async function valid(run: CaseRun, capability: ManifestCapability): Promise<void
   for (const body of bodies) {
     const outcome = await carryOut(run, wanted(run, capability, body));
     if (outcome.kind === 'succeeded' && !fits(outcome.result)) {
-      const [{ instancePath = '', message = 'does not fit' } = {}] = fits.errors ?? [];
-      run.fail(`the result is not of the result schema: ${instancePath || 'it'} ${message}`);
+      const [error] = fits.errors ?? [];
+      const where =
+        error === undefined ? '' : `: ${error.instancePath || 'it'} ${error.message ?? ''}`;
+      run.fail(`the result is not of the result schema${where}`);
     }
     // What was made up may name a thing that the sandbox has not.
     if (outcome.kind !== 'succeeded' && written) {
