@@ -1,5 +1,6 @@
 /** Whom the suite speaks to, with what, and what a case is. */
 import type { ConformanceGroup } from '../domain/conformance';
+import type { ManifestCapability } from '../domain/host-protocol';
 import type { RouteAssignment } from '../domain/routes';
 import type { ConformanceCases } from '../schemas/conformance';
 import type { VectorVendor } from '../schemas/webhook-vectors';
@@ -51,6 +52,9 @@ export interface ConformanceStop {
   finish(withinMs: number): Promise<string | null>;
 }
 
+/** As published; a manifest has to say the same. */
+export type CatalogContract = Omit<ManifestCapability, 'timeoutMs'>;
+
 export interface ConformanceSetup {
   readonly subject: ConformanceSubject;
   /** Whose tokens the host was told to believe. */
@@ -59,6 +63,8 @@ export interface ConformanceSetup {
   /** A key that no host was told of. */
   readonly strangerKey: SigningKey;
   readonly cases: ConformanceCases;
+  /** What the catalog says of its capabilities; null: there is no catalog. */
+  readonly contracts: readonly CatalogContract[] | null;
   readonly webhooks: ConformanceWebhooks | null;
   /** Null: it is registered elsewhere. */
   readonly lifecycle: ConformanceLifecycle | null;

@@ -82,7 +82,7 @@ function casesOf(
 ): ConformanceCase[] {
   switch (group) {
     case 'basics':
-      return basicCases();
+      return basicCases(setup.contracts);
     case 'tokens':
       return tokenCases();
     case 'capabilities':

@@ -1,7 +1,8 @@
 /** The scopes that tokens may hold, and what each allows. */
 export const SCOPES = {
-  'factory.connections.read': 'Read deliveries and targets.',
+  'factory.connections.read': 'Read deliveries, targets and connectors.',
   'factory.connections.operate': 'Replay deliveries; pause and resume targets and subscriptions.',
+  'factory.connections.admin': 'Have connector versions certified.',
   'factory.actions.read': 'Read actions and their routes.',
   'factory.actions.run': 'Start and cancel actions.',
   'factory.actions.operate': 'Move actions to another host.',

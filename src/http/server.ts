@@ -10,6 +10,8 @@ import { discardBody } from './bodies';
 import { bulkReplayReads } from './bulk-replay-reads';
 import { bulkReplayRoutes } from './bulk-replays';
 import { capabilityRoutes } from './capabilities';
+import { certificationRoutes } from './certifications';
+import { connectorRoutes } from './connectors';
 import { deliveryRoutes } from './deliveries';
 import { DEFAULT_PATIENCE } from './deps';
 import type { HttpDeps, LifecycleServerDeps, ServerDeps } from './deps';
@@ -125,6 +127,8 @@ function registerParts(app: FastifyInstance, deps: HttpDeps): void {
       eventRoutes(api, deps);
       fleetRoutes(api, deps);
       capabilityRoutes(api, deps);
+      connectorRoutes(api, deps);
+      certificationRoutes(api, deps);
       planRoutes(api, deps);
       receiptRoutes(api, deps);
       done();

@@ -87,12 +87,10 @@ const FLAWS: Readonly<Record<string, Flaw>> = {
       token !== null && purpose === 'execute' && again(token.jti) ? {} : null,
   },
   'capabilities/valid/notes.create': {
-    answer: async (call, host) => {
-      if (call.purpose !== 'execute' || call.token?.capability !== 'notes.create') return undefined;
-      if (call.token.action !== call.action || !call.believed || call.token.iss !== ISSUER)
-        return undefined;
-      return spoiltResult(call, host);
-    },
+    after: ({ token }, verdict) =>
+      token?.capability === 'notes.create' && verdict.kind === 'succeeded'
+        ? { ...verdict, result: { note: verdict.result } }
+        : verdict,
   },
   'capabilities/invalid/notes.read': {
     answer: ({ purpose, token, body }) =>
@@ -172,15 +170,6 @@ function firstOf(action: string, asked: First): First {
   return first;
 }
 
-async function spoiltResult(call: FlawedCall, host: FlawedHost) {
-  const plain = call.token?.exp !== undefined && call.token.exp * 1000 > Date.now();
-  if (!plain) return undefined;
-  const { outcome } = await host.ask(call, { claims: call.token ?? {} });
-  return outcome.kind === 'succeeded'
-    ? { ...outcome, result: { note: outcome.result } }
-    : undefined;
-}
-
 test.each(Object.entries(FLAWS))(
   'a host that is broken in %s fails there alone',
   async (id, flaw) => {
@@ -189,17 +178,17 @@ test.each(Object.entries(FLAWS))(
     try {
       const { url } = host;
       const { did, manifestDigest, storeEpoch } = honest;
-      const results = await runConformance(
-        setupFor({ url, did, manifestDigest, storeEpoch }, keys),
-      );
+      // Waiting for slow work is for the one host that is broken there.
+      const cases = id === 'fences/cancel-running' ? CASES : { ...CASES, 'notes.slow': QUICK };
+      const at = { url, did, manifestDigest, storeEpoch };
+      const results = await runConformance(setupFor(at, keys, { cases }));
       const failed = results.filter(({ verdict }) => verdict === 'failed');
       expect(failed.map((one) => [one.id, one.why])).toEqual([[id, expect.any(String)]]);
       const [only] = failed;
       expect(only?.rule).toMatch(/^[A-Z][A-Za-z, -]+: ./);
-      expect(only?.exchanges.at(-1)).toMatchObject({
-        sent: expect.stringMatching(/^(GET|PUT|POST) \//),
-        cameBack: expect.stringMatching(/./),
-      });
+      const last = only?.exchanges.at(-1);
+      expect(last?.sent).toMatch(/^(GET|PUT|POST) \//);
+      expect(last?.cameBack).toMatch(/./);
     } finally {
       await host.stop();
       await honest.stop();

@@ -49,7 +49,9 @@ async function lifecycleOf(setup: ConformanceSetup) {
 
 test('a host that registers, beats and drains passes', async () => {
   const [host, setup] = await registered(30);
-  terminate = () => (ending = host.retire(5_000));
+  terminate = () => {
+    ending = host.retire(5_000);
+  };
   expect(await lifecycleOf(setup)).toEqual([
     ['lifecycle/register', 'passed', null],
     ['lifecycle/heartbeat', 'passed', null],
@@ -59,7 +61,9 @@ test('a host that registers, beats and drains passes', async () => {
 
 test('a host that stops serving at once when it is asked to end fails to drain', async () => {
   const [host, setup] = await registered(30);
-  terminate = () => (ending = host.stop());
+  terminate = () => {
+    ending = host.stop();
+  };
   const [, , drain] = await lifecycleOf(setup);
   expect(drain).toEqual([
     'lifecycle/drain',

@@ -47,7 +47,15 @@ export async function tryHost(
     const { cases, webhooks } = inputs;
     const results = await runConformance(
       {
-        ...{ subject, issuer: ROUTE_TOKEN_ISSUER, key, cases, webhooks, lifecycle },
+        ...{
+          subject,
+          issuer: ROUTE_TOKEN_ISSUER,
+          key,
+          cases,
+          webhooks,
+          lifecycle,
+          contracts: null,
+        },
         ...{ strangerKey: await importSigningKey(await generateKeyText()), seed: randomUUID() },
         ...{ nowMs: Date.now, signal: endRequested() },
       },

@@ -1,16 +1,17 @@
 /** Who it is and how it answers; where one of these fails, the other groups say nothing. */
+import { canonicalJson } from '../../schemas/canonical-json';
 import { HostHealth, HostReadiness } from '../../schemas/host-messages';
 import { JsonSchema } from '../../schemas/fleet/json-schemas';
 import { jsonOf } from '../../schemas/json-bytes';
 import { sha256Hex } from '../../hosts/protocol/jws';
 import { expectKind } from '../expectations';
 import type { CaseRun } from '../run';
-import type { ConformanceCase } from '../subject';
+import type { CatalogContract, ConformanceCase, ConformanceSetup } from '../subject';
 
 const group = 'basics';
 
 /** The manifest itself is read before any case; see `manifestCase`. */
-export function basicCases(): ConformanceCase[] {
+export function basicCases(contracts: ConformanceSetup['contracts']): ConformanceCase[] {
   return [
     {
       ...{ id: 'basics/manifest-digest', group, check: manifestDigest },
@@ -20,6 +21,15 @@ export function basicCases(): ConformanceCase[] {
       ...{ id: 'basics/manifest-schemas', group, check: manifestSchemas },
       rule: 'Calls: a manifest lists each capability with its JSON Schemas',
     },
+    ...(contracts === null
+      ? []
+      : [
+          {
+            ...({ id: 'basics/contracts', group } as const),
+            rule: 'Calls: the manifest says of each capability what the catalog says',
+            check: (run: CaseRun) => sameContracts(run, contracts),
+          },
+        ]),
     {
       ...{ id: 'basics/health', group, check: health },
       rule: 'Calls: GET /health answers {"status":"alive"}',
@@ -56,6 +66,23 @@ async function manifestSchemas(run: CaseRun): Promise<void> {
       if (issue !== undefined) run.fail(`${name} of ${capabilityId} ${issue.message}`);
     }
   }
+}
+
+async function sameContracts(run: CaseRun, contracts: readonly CatalogContract[]): Promise<void> {
+  await run.page('/v1/manifest');
+  const published = new Map(contracts.map((one) => [one.capabilityId, one]));
+  for (const offered of run.manifest.capabilities) {
+    const expected = published.get(offered.capabilityId);
+    if (expected === undefined) continue;
+    for (const [field, value] of Object.entries(expected)) {
+      const said = new Map<string, unknown>(Object.entries(offered)).get(field);
+      if (canonicalJson(said) === canonicalJson(value)) continue;
+      run.fail(`${field} of ${offered.capabilityId} is published as ${canonicalJson(value)}`);
+    }
+    published.delete(offered.capabilityId);
+  }
+  const [missing] = published.keys();
+  if (missing !== undefined) run.fail(`it does not offer ${missing}, which its version does`);
 }
 
 async function health(run: CaseRun): Promise<void> {

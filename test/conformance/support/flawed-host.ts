@@ -45,6 +45,8 @@ export interface Flaw {
     call: FlawedCall,
     honest: FlawedHost,
   ) => Promise<HostVerdict | undefined> | HostVerdict | undefined;
+  /** What it says in the place of the honest answer. */
+  readonly after?: (call: FlawedCall, verdict: HostVerdict) => HostVerdict;
   readonly page?: (path: string, text: string) => string;
   readonly key?: (keys: SandboxKeys) => SigningKey;
 }
@@ -100,7 +102,7 @@ export class FlawedHost {
     };
     const jws = await signJson(token, 'waybill-route', this.inner);
     const answer = await this.#forward(
-      { ...call, purpose, action: String(token.action), body: text },
+      { ...call, purpose, action: token.action, body: text },
       `Bearer ${jws}`,
     );
     return claimsOf(answer.text);
@@ -118,11 +120,20 @@ export class FlawedHost {
     if (asked === null && own === undefined && this.flaw.key === undefined) {
       const { authorization = '' } = request.headers;
       const { status, text } = await this.#forward(call, authorization);
-      response.writeHead(status).end(text);
+      response.writeHead(status).end(await this.#after(call, text));
       return;
     }
     const claims = await this.ask(call, own === undefined ? (asked ?? {}) : { purpose: 'read' });
     response.writeHead(200).end(await this.#signed(request, call, { claims, own }));
+  }
+
+  async #after(call: FlawedCall, text: string): Promise<string> {
+    const { after } = this.flaw;
+    const claims = after === undefined ? null : payloadOf(text);
+    if (after === undefined || claims === null) return text;
+    const honest = claims as HostAnswerClaims;
+    const outcome = after(call, honest.outcome);
+    return await signJson({ ...honest, outcome }, 'waybill-host-answer', this.keys.host);
   }
 
   async #signed(

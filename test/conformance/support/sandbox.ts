@@ -103,7 +103,13 @@ export function setupFor(
       ...{ credentialRevision: '7', manifestDigest: host.manifestDigest },
     },
     ...{ issuer: ISSUER, key: keys.waybill, strangerKey: keys.stranger },
-    ...{ cases: CASES, webhooks: null, lifecycle: null, seed: `run ${String(runs)}` },
+    ...{
+      cases: CASES,
+      contracts: null,
+      webhooks: null,
+      lifecycle: null,
+      seed: `run ${String(runs)}`,
+    },
     ...{ nowMs: Date.now, signal: new AbortController().signal },
     ...more,
   };
