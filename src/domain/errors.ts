@@ -189,6 +189,7 @@ export const errorCatalogue = {
     false,
     'A version becomes active only with the evidence that this deployment requires.',
   ),
+  certification_refused: entry(409, false, 'The connector version cannot be certified that way.'),
   publication_busy: entry(503, true, 'Another publication is under way; try again.'),
 
   // Starting

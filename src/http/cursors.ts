@@ -15,6 +15,7 @@ export interface CursorScope {
     | 'routes'
     | 'replicas'
     | 'capabilities'
+    | 'connectors'
     | 'attempts'
     | 'approvals'
     | 'quotas'

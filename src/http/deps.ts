@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../db/database';
 import type { ActionRef, ActionService } from '../domain/action-service';
 import type { BulkReplayRef } from '../domain/bulk-replays';
+import type { CertificationRef } from '../domain/certification';
 import type { DeliveryRef, ReplayAnswer } from '../domain/delivery-activities';
 import type { DeliveryId, ReplayJobId, TenantId } from '../domain/ids';
 import type { Deliver } from '../domain/sending';
@@ -104,6 +105,12 @@ export interface HttpDeps extends ServerDeps {
     /** Starts or wakes the job's workflow. Returns at once and never throws: a loop does it, too. */
     nudge(ref: BulkReplayRef): void;
     newJobId(): ReplayJobId;
+  };
+  readonly certifications: {
+    /** The public key (base64url) that evidence of this deployment is signed with. */
+    readonly signer: string;
+    /** Starts the run's workflow, unless it works already. @throws WaybillError `temporal_unreachable` */
+    start(tenantId: TenantId, ref: CertificationRef): Promise<void>;
   };
   readonly actions: ActionService;
   readonly repin: (ref: ActionRef, wish: RepinWish) => Promise<RepinAnswer>;

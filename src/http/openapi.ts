@@ -85,6 +85,7 @@ export function serveOpenapi(app: FastifyInstance): void {
           name: 'catalog',
           description: 'Which capabilities there are, and whether a plan can be started.',
         },
+        { name: 'connectors', description: 'Connector versions, and having them certified.' },
         { name: 'events', description: 'What happened, and whom it is told.' },
         { name: 'fleet', description: 'The hosts that carry actions out.' },
         { name: 'hosts', description: 'Where connector hosts say that they are there.' },

@@ -1,9 +1,10 @@
 /** The scopes that tokens may hold, and what each allows. */
 export const SCOPES = {
-  'factory.connections.read': 'Read deliveries and targets.',
+  'factory.connections.read': 'Read deliveries, targets and connectors.',
   'factory.connections.operate': 'Replay deliveries; pause and resume targets and subscriptions.',
   'factory.deliveries.send': 'Send deliveries through connections.',
-  'factory.connections.admin': 'Create, change and end subscriptions and their ingresses.',
+  'factory.connections.admin':
+    'Have connector versions certified; create, change and end subscriptions and their ingresses.',
   'factory.connections.events': 'Tell that a connection was enabled, disabled or revoked.',
   'factory.actions.read': 'Read actions and their routes.',
   'factory.actions.run': 'Start and cancel actions.',

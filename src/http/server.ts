@@ -15,6 +15,8 @@ import { bulkReplayRoutes } from './bulk-replays';
 import { capabilityRoutes } from './capabilities';
 import { capabilityResolutionRoute } from './capability-resolution';
 import { deliverRoutes } from './deliver';
+import { certificationRoutes } from './certifications';
+import { connectorRoutes } from './connectors';
 import { deliveryRoutes } from './deliveries';
 import { connectionEventRoutes } from './connection-events';
 import { DEFAULT_PATIENCE } from './deps';
@@ -145,6 +147,8 @@ function registerParts(app: FastifyInstance, deps: HttpDeps): void {
       fleetRoutes(api, deps);
       capabilityRoutes(api, deps);
       capabilityResolutionRoute(api, deps);
+      connectorRoutes(api, deps);
+      certificationRoutes(api, deps);
       planRoutes(api, deps);
       receiptRoutes(api, deps);
       subscriptionRoutes(api, deps);

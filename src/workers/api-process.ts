@@ -40,7 +40,8 @@ import { repinning } from './repinning';
 import { processSecrets } from './secrets';
 import { developmentKeyText, loadSigningKeyText } from './signing-keys';
 import { startServices } from './worker-services';
-import { bulkReplayWorkflows, deliveryWorkflows } from './workflows';
+import { bulkReplayWorkflows, certificationWorkflows, deliveryWorkflows } from './workflows';
+import { certifying } from './certifying';
 
 export interface ApiOptions {
   readonly serve: {
@@ -215,6 +216,7 @@ function httpDeps(parts: Parts, closers: Closers): HttpDeps {
       nudge: nudging(bulkReplayWorkflows(config, parts.client), log),
       newJobId: () => replayJobId(uuidv7()),
     },
+    certifications: certifying(certificationWorkflows(config, parts.client), signingKey),
     actions: actionService(starting),
     repin: repinning(starting, signingKey, closers),
     exportReceipts: (tenant) => exportReceipts({ data, signingKey, nowMs: Date.now }, tenant),

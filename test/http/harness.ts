@@ -129,6 +129,13 @@ export class Harness {
         nudge: ({ jobId }) => void this.nudged.push(jobId),
         newJobId: () => replayJobId(uuidv7()),
       },
+      certifications: {
+        signer: this.key.publicJwk.x,
+        start: (_tenant, { connectorId, run }) => {
+          this.attended.push([connectorId, `run ${String(run)}`]);
+          return Promise.resolve();
+        },
+      },
       actions: actionService(
         startingActions(
           data,
