@@ -28,6 +28,8 @@ export type PointName =
   | 'bulk-replay.signed'
   | 'bulk-replay.concluded'
   | 'publication.written'
+  | 'certification.tried'
+  | 'certification.judged'
   | 'sink.claimed'
   | 'sink.sent'
   | 'sink.settled'

@@ -196,6 +196,8 @@ export const IngressRow = z.object({
   ref: z.string(),
   bodyLimitBytes: z.number(),
   secrets: Json,
+  /** References that it had before, and until when each leads to it; the newest end first. */
+  previous: z.array(z.object({ ref: z.string(), until: z.string() })),
 });
 export type IngressRow = z.infer<typeof IngressRow>;
 

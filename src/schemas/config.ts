@@ -5,6 +5,7 @@ import { isLoopbackUrl } from '../domain/loopback';
 import { Duration } from './durations';
 
 const Port = z.coerce.number().int().min(0).max(65_535);
+const CallRate = z.coerce.number().int().min(1).max(100_000_000);
 const PostgresUrl = z.url({ protocol: /^postgres(ql)?$/ });
 /** Addresses and ranges, separated by commas: `10.0.0.0/8, 127.0.0.1`. */
 const AddressList = z
@@ -18,6 +19,13 @@ const VaultUrl = z
     (text) => text.startsWith('https:') || isLoopbackUrl(new URL(text)),
     'must be https, but on loopback',
   );
+/** Texts separated by commas. */
+const TextList = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== ''),
+);
 const HttpUrl = z.url({ protocol: /^https?$/ });
 
 const Environment = z.object({
@@ -55,6 +63,10 @@ const Environment = z.object({
   WAYBILL_TOKEN_JWKS_URL: HttpUrl.optional(),
   WAYBILL_TOKEN_ISSUER: z.string().min(1).optional(),
   WAYBILL_TOKEN_AUDIENCE: z.string().min(1).default('waybill'),
+
+  WAYBILL_API_SUBJECT_RATE: CallRate.default(60_000),
+  WAYBILL_API_TENANT_RATE: CallRate.default(120_000),
+  WAYBILL_TENANT_SECRETS: TextList.default(['file:{tenant}/']),
 
   WAYBILL_LIFECYCLE_AUDIENCE: z.string().min(1).max(200).default('urn:waybill:lifecycle'),
 
@@ -114,6 +126,11 @@ function shape(env: z.infer<typeof Environment>) {
       temporalUi: env.WAYBILL_TEMPORAL_UI ?? null,
       /** Balancers whose X-Forwarded-For names the sender; it only decides whom a limit counts for. */
       trustedProxies: env.WAYBILL_TRUSTED_PROXIES,
+      /** Calls of the API in a minute, of each process. */
+      callRates: {
+        perSubject: env.WAYBILL_API_SUBJECT_RATE,
+        perTenant: env.WAYBILL_API_TENANT_RATE,
+      },
     },
     grpc: grpcOf(env),
     signingKeyRef: env.WAYBILL_SIGNING_KEY ?? null,
@@ -124,6 +141,8 @@ function shape(env: z.infer<typeof Environment>) {
       issuer: env.WAYBILL_TOKEN_ISSUER ?? null,
       audience: env.WAYBILL_TOKEN_AUDIENCE,
     },
+    /** What references to secrets begin with that a tenant writes itself; `{tenant}` is its name. */
+    tenantSecrets: env.WAYBILL_TENANT_SECRETS,
     /** What a host's call must be addressed to. */
     lifecycleAudience: env.WAYBILL_LIFECYCLE_AUDIENCE,
     /** Where new routes are preferred; never part of a request. */

@@ -28,6 +28,7 @@ import type { Telemetry } from '../telemetry/telemetry';
 import { createTelemetry } from '../telemetry/telemetry';
 import { temporalClient, temporalSettings } from '../temporal/connections';
 import { nudging } from './bulk-replay-nudges';
+import { adminDeps } from './admin-deps';
 import { Closers } from './closers';
 import { openDatabase } from './databases';
 import { DeliveryStarts } from './delivery-starts';
@@ -39,7 +40,8 @@ import { repinning } from './repinning';
 import { processSecrets } from './secrets';
 import { developmentKeyText, loadSigningKeyText } from './signing-keys';
 import { startServices } from './worker-services';
-import { bulkReplayWorkflows, deliveryWorkflows } from './workflows';
+import { bulkReplayWorkflows, certificationWorkflows, deliveryWorkflows } from './workflows';
+import { certifying } from './certifying';
 
 export interface ApiOptions {
   readonly serve: {
@@ -47,6 +49,8 @@ export interface ApiOptions {
     readonly ingress: boolean;
     /** Where hosts register and renew their leases. */
     readonly lifecycle: boolean;
+    /** Calls that change the catalog. */
+    readonly admin: boolean;
     /** On a port of its own. */
     readonly grpc: boolean;
   };
@@ -90,13 +94,16 @@ interface Wanted {
 /** Answers where it listens. */
 async function start(wanted: Wanted, closers: Closers): Promise<Omit<RunningApi, 'stop'>> {
   const { config, options, log } = wanted;
-  const { api, ingress, lifecycle, grpc } = options.serve;
+  const { api, ingress, lifecycle, admin, grpc } = options.serve;
   const tls = grpc ? await grpcTls(config) : null;
   // Nobody asks an ingress for a token, nor a host.
-  const tokens = api || grpc ? await tokenVerifier(config) : null;
+  const tokens = api || admin || grpc ? await tokenVerifier(config) : null;
+  const open = (served: boolean, role: ServedRole) =>
+    served ? openPool(wanted, closers, role) : null;
   const pools: Pools = {
-    data: api || ingress || grpc ? await openPool(wanted, closers, 'waybill_data') : null,
-    fleet: lifecycle ? await openPool(wanted, closers, 'waybill_lifecycle') : null,
+    data: await open(api || ingress || admin || grpc, 'waybill_data'),
+    fleet: await open(lifecycle, 'waybill_lifecycle'),
+    control: await open(admin, 'waybill_control'),
   };
   const telemetry = createTelemetry({ service: 'waybill-api' });
   const common = await commonParts({ ...wanted, pools, tokens, telemetry });
@@ -121,12 +128,16 @@ interface Pools {
   readonly data: Database | null;
   /** Lifecycle. */
   readonly fleet: Database | null;
+  /** Admin: whoever serves none of it cannot write the catalog. */
+  readonly control: Database | null;
 }
+
+type ServedRole = 'waybill_data' | 'waybill_lifecycle' | 'waybill_control';
 
 async function openPool(
   { config, log }: Wanted,
   closers: Closers,
-  role: 'waybill_data' | 'waybill_lifecycle',
+  role: ServedRole,
 ): Promise<Database> {
   const pool = openDatabase(config, role, log);
   closers.add(() => pool.close());
@@ -184,7 +195,7 @@ interface Parts extends CommonParts {
 }
 
 function httpDeps(parts: Parts, closers: Closers): HttpDeps {
-  const { config, log, data, tokens, telemetry, secrets, keyText, signingKey } = parts;
+  const { config, log, data, telemetry, secrets, keyText, signingKey } = parts;
   const starting = startServices(parts, parts.signingKey);
   const replays = { data, signingKey, metrics: telemetry.deliveries };
   const starter = new DeliveryStarts(deliveryWorkflows(config, parts.client), data, log);
@@ -205,20 +216,29 @@ function httpDeps(parts: Parts, closers: Closers): HttpDeps {
       nudge: nudging(bulkReplayWorkflows(config, parts.client), log),
       newJobId: () => replayJobId(uuidv7()),
     },
+    certifications: certifying(certificationWorkflows(config, parts.client), signingKey),
     actions: actionService(starting),
     repin: repinning(starting, signingKey, closers),
     exportReceipts: (tenant) => exportReceipts({ data, signingKey, nowMs: Date.now }, tenant),
     temporalUi: config.http.temporalUi,
     namespace: temporalSettings().namespace,
-    serve: {
-      ingress: parts.options.serve.ingress,
-      api: parts.options.serve.api && tokens !== null ? { tokens } : null,
-    },
+    serve: servedParts(parts),
+    callRates: config.http.callRates,
     publicBaseUrl: config.http.publicUrl,
     // Every process of the deployment signs receipts with one key, so they agree on this one, too.
     cursorKey: createHmac('sha256', keyText).update('waybill-cursors').digest(),
     newDeliveryId,
     count: ingressCounting(telemetry),
+  };
+}
+
+function servedParts({ config, options, pools, tokens }: Parts): HttpDeps['serve'] {
+  const { api, ingress } = options.serve;
+  const { control } = pools;
+  return {
+    ingress,
+    api: tokens === null || !api ? null : { tokens },
+    admin: tokens === null || control === null ? null : { tokens, ...adminDeps(config, control) },
   };
 }
 
@@ -238,8 +258,9 @@ async function serveMetrics(config: Config, log: Logger, telemetry: Telemetry) {
 }
 
 /** Deliveries are accepted while Temporal is away, so only Postgres decides. */
-async function readiness({ data, fleet }: Pools): Promise<Readiness> {
+async function readiness({ data, fleet, control }: Pools): Promise<Readiness> {
   try {
+    if (control !== null) await checkDatabase(control, 'waybill_control');
     if (data !== null) await checkDatabase(data, 'waybill_data');
     if (fleet !== null) await checkDatabase(fleet, 'waybill_lifecycle');
     return { ready: true, checks: { postgres: 'ok' } };

@@ -15,6 +15,8 @@ import { actionSigner } from '../services/actions/receipts';
 import { RequestChecks } from '../services/actions/request-checks';
 import type { StartServices } from '../services/actions/starting';
 import type { AttemptServices } from '../services/attempt-services';
+import { loadShippedSchemes } from '../schemas/shipped-schemes';
+import type { CertificationServices } from '../services/certification';
 import type { BulkReplayServices } from '../services/bulk-replays';
 import type { PublishingServices } from '../services/event-publishing';
 import type { UpkeepServices } from '../services/upkeep';
@@ -45,6 +47,7 @@ export interface WorkerServices {
   readonly actions: ActionServices;
   readonly upkeep: UpkeepServices;
   readonly bulkReplays: BulkReplayServices;
+  readonly certifications: CertificationServices;
   readonly publishing: PublishingServices;
   readonly clock: DatabaseClock;
 }
@@ -106,6 +109,10 @@ export async function workerServices(
       ...{ data, signingKey, metrics: telemetry.deliveries },
       random: Math.random,
       nudge: (ref, about) => replayed.replay(ref, about),
+    },
+    certifications: {
+      ...{ operations, signingKey, shippedSchemes: loadShippedSchemes },
+      nowMs: () => clock.nowMs(),
     },
     upkeep: {
       operations,
