@@ -151,8 +151,12 @@ test('drain against retry: what is pinned is served by the draining host, and no
   await Promise.all([drained, ...fresh]);
   const after = await rig.reserved('after');
   expect(after.route.replicaId).toBe('h2');
-  const status = async () =>
-    (await db.rows(`select status from waybill.replicas where replica_id = 'h1'`))[0]?.['status'];
+  const status = async () => {
+    const [row] = await db.rows<{ status: string }>(
+      `select status from waybill.replicas where replica_id = 'h1'`,
+    );
+    return row?.status;
+  };
   await rig.call('h1', 'heartbeat');
   expect(await status()).toBe('draining');
   const open = await db.rows<{ id: string; fence: number }>(
