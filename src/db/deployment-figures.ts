@@ -59,7 +59,10 @@ export const figureStatements = {
           where w.holds
         union all
         select 'subscription', s.tenant_id, coalesce(s.pause_reason, 'paused')
-          from waybill.subscriptions s where s.state = 'paused'),
+          from waybill.subscriptions s where s.state = 'paused'
+        union all
+        select 'action', p.tenant_id, 'awaiting_approval' from waybill.approvals p
+          where p.state = 'asked'),
       counted as (
         select what, tenant, why, count(*) as count,
             row_number() over (partition by what order by count(*) desc, tenant, why) as place

@@ -36,9 +36,12 @@ export const SinkFigures = z.object({
 export type SinkFigures = z.infer<typeof SinkFigures>;
 
 export const HeldCount = z.object({
-  what: z.enum(['target', 'subscription']),
+  what: z.enum(['target', 'subscription', 'action']),
   tenant: z.string(),
-  /** Of a target `breaker_open`, `breaker_half_open` or `paused`; of a subscription why it is paused. */
+  /**
+   * Of a target `breaker_open`, `breaker_half_open` or `paused`; of a subscription why it is paused; of an
+   * action `awaiting_approval`.
+   */
   why: z.string(),
   count: z.number(),
 });
@@ -51,6 +54,6 @@ export interface DeploymentFigures {
   readonly subscriptions: readonly SubscriptionCount[];
   readonly backlog: DeliveryBacklog;
   readonly sinks: readonly SinkFigures[];
-  /** Targets and subscriptions whose deliveries wait; one that is paused and broken counts twice. */
+  /** Targets and subscriptions whose deliveries wait (one that is paused and broken counts twice), and actions. */
   readonly held: readonly HeldCount[];
 }

@@ -10,10 +10,6 @@ import type { DeploymentFigures, HeldCount } from '../schemas/deployment-figures
 
 export function deploymentMetrics(scope: string, figures: DeploymentFigures): ScopeMetrics {
   const { connectors, subscriptions, backlog, sinks, held } = figures;
-  const heldBy = (what: HeldCount['what']): Values =>
-    held
-      .filter((one) => one.what === what)
-      .map(({ tenant, why, count }) => [{ tenant, why }, count]);
   const metrics = [
     upDown(
       {
@@ -31,23 +27,7 @@ export function deploymentMetrics(scope: string, figures: DeploymentFigures): Sc
       },
       subscriptions.map(({ count, ...labels }) => [labels, count]),
     ),
-    upDown(
-      {
-        name: 'waybill.targets_held',
-        description:
-          'Targets that get nothing: the breaker is not closed, or a person paused them.',
-        unit: '{target}',
-      },
-      heldBy('target'),
-    ),
-    upDown(
-      {
-        name: 'waybill.subscriptions_paused',
-        description: 'Subscriptions that collect and send nothing.',
-        unit: '{subscription}',
-      },
-      heldBy('subscription'),
-    ),
+    ...heldMetrics(held),
     upDown(
       {
         name: 'waybill.open_attempts',
@@ -67,6 +47,40 @@ export function deploymentMetrics(scope: string, figures: DeploymentFigures): Sc
     ...sinkMetrics(sinks),
   ];
   return { scope: { name: scope }, metrics: metrics.filter((one) => one.dataPoints.length > 0) };
+}
+
+function heldMetrics(held: DeploymentFigures['held']): MetricData[] {
+  const heldBy = (what: HeldCount['what']): Values =>
+    held
+      .filter((one) => one.what === what)
+      .map(({ tenant, why, count }) => [{ tenant, why }, count]);
+  return [
+    upDown(
+      {
+        name: 'waybill.targets_held',
+        description:
+          'Targets that get nothing: the breaker is not closed, or a person paused them.',
+        unit: '{target}',
+      },
+      heldBy('target'),
+    ),
+    upDown(
+      {
+        name: 'waybill.subscriptions_paused',
+        description: 'Subscriptions that collect and send nothing.',
+        unit: '{subscription}',
+      },
+      heldBy('subscription'),
+    ),
+    upDown(
+      {
+        name: 'waybill.actions_held',
+        description: 'Actions that wait for a person to approve them.',
+        unit: '{action}',
+      },
+      heldBy('action'),
+    ),
+  ];
 }
 
 function sinkMetrics(sinks: DeploymentFigures['sinks']): MetricData[] {

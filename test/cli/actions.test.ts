@@ -148,7 +148,7 @@ test('show says what a person has to do where one is needed', async () => {
   await ledger.moveAction({ ...at, from: ['reconciling'], to: 'needs_operator', reason });
   const { stdout } = await waybill(['actions', 'show', 'order-7'], env);
   expect(stdout).toMatch(
-    /^waits for +a person: .*store_lost.* the update `resolve` from http:.*order-7$/m,
+    /^waits for +a person: .*store_lost.*`waybill actions resolve order-7 --outcome /m,
   );
   expect(stdout).toMatch(/outcome_unknown \(host\)/);
 });

@@ -1,6 +1,7 @@
 /** What the page of an action says, in the places where a wrong word would mislead an operator. */
 import type { OperatorNeeded } from '../../src/domain/action-activities';
-import { operatorDetails, waitDetails } from '../../src/domain/action-details';
+import { tenantId } from '../../src/domain/ids';
+import { approvalDetails, operatorDetails, waitDetails } from '../../src/domain/action-details';
 
 const WAIT = { kind: 'wait', reason: 'rate_limited', detail: 'its rate is used up', forMs: 900 };
 const NEEDED: OperatorNeeded = {
@@ -30,4 +31,19 @@ test('an operator sees who wants the action stopped', () => {
     'It was asked to stop by ada.',
   );
   expect(operatorDetails(NEEDED, 'a1')).not.toContain('stop');
+});
+
+test('an approver reads what is asked for, by whom, until when, and each way to decide', () => {
+  const said = approvalDetails(
+    {
+      ...{ kind: 'approval', capabilityId: 'refunds.pay', requestedBy: 'ada', forMs: 1 },
+      ...{ requestDigest: 'd4', expiresAt: '2026-01-31T12:00:00Z' },
+    },
+    { tenantId: tenantId('acme'), actionId: 'refund-1' },
+  );
+  for (const part of ['refunds.pay', 'ada', '2026-01-31T12:00:00Z', '--digest d4', '`deny`']) {
+    expect(said).toContain(part);
+  }
+  expect(said).toContain('waybill approvals approve refund-1');
+  expect(said).toContain('--about action/refund-1');
 });

@@ -25,7 +25,6 @@ beforeAll(async () => {
     properties: { labels: { type: 'array', items: { type: 'string' } } },
     required: ['labels'],
   });
-  await offer('payments.send', 'external', {});
 });
 afterAll(() => h.stop());
 
@@ -166,7 +165,6 @@ describe('starting an action', () => {
 
   it.each([
     [{ status: 404, code: 'capability_unavailable' }, 'capabilityId', 'tickets.burn', {}],
-    [{ status: 403, code: 'approval_required' }, 'capabilityId', 'payments.send', {}],
     [{ status: 422, code: 'action_request_invalid' }, 'request', STRICT, {}],
     [
       { status: 422, code: 'action_request_invalid' },

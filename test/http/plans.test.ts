@@ -28,6 +28,9 @@ beforeAll(async () => {
     `update waybill.capabilities set side_effect = 'external' where capability_id = 'payments.send'`,
   );
   await h.db.rows(
+    `update waybill.bindings set approval_required = true where capability_id = 'tickets.label'`,
+  );
+  await h.db.rows(
     `update waybill.capabilities set request_schema = $1 where capability_id = 'tickets.label'`,
     [{ type: 'object', properties: { label: { type: 'string' } }, required: ['label'] }],
   );
@@ -71,7 +74,7 @@ describe('verifying a plan', () => {
         },
         {
           ...{ stepId: 'label', capabilityId: 'tickets.label', ...fits },
-          ...{ sideEffect: 'read', approvalNeeded: false },
+          ...{ sideEffect: 'read', approvalNeeded: true },
         },
       ],
     });

@@ -46,6 +46,7 @@ export interface ReplicaSeed {
 /** Changes of the catalog, as a publication would make them. */
 export interface CatalogChange {
   readonly binding?: { readonly instance: string; readonly enabled: boolean };
+  readonly approval?: { readonly instance: string; readonly required: boolean };
   readonly instance?: { readonly instance: string; readonly status: 'enabled' | 'disabled' };
   readonly connector?: { readonly connector: string; readonly enabled: boolean };
   readonly version?: {

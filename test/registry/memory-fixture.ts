@@ -154,6 +154,10 @@ function applyChange(state: RegistryState, change: CatalogChange): void {
     const entry = pick(state.bindings, ({ instanceId }) => instanceId === binding.instance);
     entry.enabled = binding.enabled;
   }
+  if (change.approval !== undefined) {
+    const { instance: id, required: asked } = change.approval;
+    pick(state.bindings, ({ instanceId }) => instanceId === id).approvalRequired = asked;
+  }
   if (instance !== undefined) {
     const entry = pick(state.instances, ({ instanceId }) => instanceId === instance.instance);
     entry.status = instance.status;

@@ -176,6 +176,10 @@ async function applyChange(db: TestDatabase, change: CatalogChange): Promise<voi
   if (binding !== undefined) {
     await set('bindings set enabled = $2 where instance_id', binding.instance, binding.enabled);
   }
+  if (change.approval !== undefined) {
+    const { instance: id, required: asked } = change.approval;
+    await set('bindings set approval_required = $2 where instance_id', id, asked);
+  }
   if (instance !== undefined) {
     await set('instances set status = $2 where instance_id', instance.instance, instance.status);
   }

@@ -150,6 +150,18 @@ test('a pause does not keep the end of its action from it', async () => {
   expect(await look(next)).toMatchObject({ kind: 'held', why: 'paused' });
 });
 
+test('one that needs an approval is started and waited for like any other', async () => {
+  const capabilityId = 'tickets.create_keyed';
+  await rig.db.rows(
+    'update waybill.bindings set approval_required = true where capability_id = $1',
+    [capabilityId],
+  );
+  const fixture = await rig.subscribe('for-approval', { capabilityId });
+  const ref = await rig.deliveries.accept(fixture, PAYLOAD);
+  expect(await look(ref)).toMatchObject({ kind: 'following', state: 'requested' });
+  expect(await rig.actionsOf(ref)).toHaveLength(1);
+});
+
 interface Unstartable {
   readonly target?: Partial<ActionTarget>;
   readonly body?: string | Uint8Array;
@@ -161,13 +173,6 @@ describe('what no retry changes fails at once, and starts nothing', () => {
   const deep = '{"a":'.repeat(200) + '1' + '}'.repeat(200);
   const long = JSON.stringify({ issue: { title: 'x'.repeat(1_048_576) } });
   const UNFIT = 'action_request_invalid';
-  const EXTERNAL = { capabilityId: 'tickets.create_keyed' };
-  beforeAll(() =>
-    rig.db.rows(
-      `update waybill.capabilities set side_effect = 'external' where capability_id = $1`,
-      [EXTERNAL.capabilityId],
-    ),
-  );
 
   test.each<[string, Unstartable]>([
     ['no JSON', { body: 'lamp', reason: UNFIT, said: 'no JSON' }],
@@ -181,7 +186,6 @@ describe('what no retry changes fails at once, and starts nothing', () => {
       'no such capability',
       { target: { capabilityId: 'lamps.mend' }, reason: 'capability_unavailable', said: '' },
     ],
-    ['one for approval', { target: EXTERNAL, reason: 'approval_required', said: 'approval' }],
   ])('%s', async (what, { target, body, reason, said }) => {
     const fixture = await rig.subscribe(what.toLowerCase().replaceAll(/[^a-z]/g, '-'), target);
     const ref = await rig.deliveries.accept(fixture, body ?? PAYLOAD);

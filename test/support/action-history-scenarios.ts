@@ -3,7 +3,7 @@
  * the last release may stand when a new build takes it over.
  */
 import type { ActionRef } from '../../src/domain/action-service';
-import { RESOLVE_UPDATE } from '../../src/domain/action-activities';
+import { DENY_UPDATE, RESOLVE_UPDATE } from '../../src/domain/action-activities';
 import type { ActionRig } from './action-rig';
 import { until } from './until';
 
@@ -49,6 +49,30 @@ export const ACTION_SCENARIOS: Readonly<Record<string, ActionScenario>> = {
     return ref;
   },
 
+  'action-waiting-for-an-approval': async (rig) => {
+    const ref = await forApproval(rig);
+    await rig.says(ref, /Waits for an approval/);
+    return ref;
+  },
+
+  'action-approved': async (rig) => {
+    const ref = await forApproval(rig);
+    await rig.says(ref, /Waits for an approval/);
+    await rig.actions.decide(ref, { decision: 'approved', by: 'kate', reason: 'checked' });
+    await rig.reaches(ref, 'completed');
+    await rig.handle(ref).result();
+    return ref;
+  },
+
+  'action-denied-in-the-ui': async (rig) => {
+    const ref = await forApproval(rig);
+    await rig.says(ref, /Waits for an approval/);
+    const denial = { by: 'kate', reason: 'wrong amount' };
+    await rig.handle(ref).executeUpdate(DENY_UPDATE, { args: [denial] });
+    await rig.handle(ref).result();
+    return ref;
+  },
+
   'action-waiting-for-a-route': async (rig) => {
     await rig.db.rows(`update waybill.replicas set status = 'draining'`);
     const ref = await rig.ticket({ deadlineMs: 3_600_000 });
@@ -56,6 +80,13 @@ export const ACTION_SCENARIOS: Readonly<Record<string, ActionScenario>> = {
     return ref;
   },
 };
+
+async function forApproval(rig: ActionRig): Promise<ActionRef> {
+  await rig.db.rows(
+    `update waybill.bindings set approval_required = true where capability_id = 'tickets.create_keyed'`,
+  );
+  return await rig.ticket({ deadlineMs: 3_600_000 }, 'tickets.create_keyed');
+}
 
 async function doubtful(rig: ActionRig): Promise<ActionRef> {
   await rig.holdEffects(1);

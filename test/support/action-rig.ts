@@ -112,8 +112,9 @@ export class ActionRig {
 
   get starting(): StartServices {
     return startingActions(this.services.data, (action, why) => {
-      const hint = why === 'start' ? this.workflows.ensure(action) : this.workflows.nudge(action);
-      hint.catch(() => undefined);
+      const { workflows } = this;
+      const hints = { start: 'ensure', nudge: 'nudge', over: 'tell' } as const;
+      workflows[hints[why]](action).catch(() => undefined);
     });
   }
 

@@ -205,6 +205,7 @@ function binding(draw: Draw, { tenant, id }: Instance, capabilityId: string): Do
           ...{ enabled: fc.boolean(), spill: fc.constantFrom('never', 'capacity') },
           policyRevision: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
           quotaPolicy: fc.constantFrom('small', 'large'),
+          approval: fc.constant('required'),
         },
         { requiredKeys: [] },
       ),

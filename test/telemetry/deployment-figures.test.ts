@@ -206,3 +206,31 @@ test('of each sink the age of what it has not taken, since when it fails, and wh
     ...['acme/down active', 'other/other active', 'other/other paused'],
   ]);
 });
+
+test('actions that wait for an approval are counted by tenant', async () => {
+  for (const [id, tenant] of [
+    ['a', 'acme'],
+    ['b', 'acme'],
+    ['c', 'globex'],
+  ] as const) {
+    await rig.db.rows(
+      `insert into waybill.actions (tenant_id, action_id, capability_id, request_sha256, state,
+          requested_by, retry_budget, deadline_at, attend_at)
+        values ($1, $2, 'refunds.pay', sha256('x'), 'requested', 'ada', 0, now() + interval '1 h', now())`,
+      [tenant, id],
+    );
+    const [row] = await rig.db.rows('select waybill.ask_approval($1, $2, 60000) as asked', [
+      tenant,
+      id,
+    ]);
+    expect(row).toMatchObject({ asked: { kind: 'asked' } });
+  }
+  await rig.db.rows(`update waybill.actions set state = 'cancelled', result_outcome = 'cancelled',
+      closed_at = now(), attend_at = null, waiting_since = null where action_id = 'b'`);
+  await reportRound(operations, telemetry, 'one');
+  const text = await telemetry.text();
+  expect(text.split('\n').filter((line) => line.startsWith('waybill_actions_held{'))).toEqual([
+    'waybill_actions_held{tenant="acme",why="awaiting_approval"} 1',
+    'waybill_actions_held{tenant="globex",why="awaiting_approval"} 1',
+  ]);
+});

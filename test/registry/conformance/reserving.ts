@@ -9,6 +9,20 @@ export function reservingConformance(rig: () => Rig): void {
     await rig().host({ replica: 'h1' });
   });
 
+  test('what needs an approval by a binding is not reserved anywhere, as long as that is enabled', async () => {
+    await rig().account({ instance: 'other', priority: 200 });
+    await rig().fixture.change({ approval: { instance: 'other', required: true } });
+    const needed = async () => {
+      const { catalog } = rig().registry;
+      return (await catalog.find(tenantId('acme'), CAPABILITY))?.approvalNeeded;
+    };
+    expect(await needed()).toBe(true);
+    expect(await rig().reserve('a')).toEqual({ kind: 'approval_required' });
+    await rig().fixture.change({ binding: { instance: 'other', enabled: false } });
+    expect(await needed()).toBe(false);
+    expect((await rig().reserved('a')).route.instanceId).toBe('main');
+  });
+
   test('the route names everything that the host and the token need', async () => {
     const { route, reservation } = await rig().reserved('a1');
     expect(route).toMatchObject({

@@ -23,13 +23,20 @@ const ROUTE = {
 
 const RECEIPTS = {
   ...{ capabilityId: 'tickets.create', requestSha256: '0'.repeat(64), result: null },
-  ...{ receiptSeq: 0, receiptDigest: null, now: '2030-01-01T00:00:00Z' },
+  ...{ approval: null, receiptSeq: 0, receiptDigest: null, now: '2030-01-01T00:00:00Z' },
 };
 
 function sendable(uncertain: boolean): Sendable {
   const answer = BeginDispatchAnswer.parse({
     ...{ kind: 'send', route: ROUTE, attemptNo: 1, incarnation: 1, storeEpoch: null, uncertain },
-    ...{ beginAnew: false, deadlineAtMs: 1, deadlineInMs: 1, timeoutMs: 1, receipts: RECEIPTS },
+    ...{
+      beginAnew: false,
+      approval: null,
+      deadlineAtMs: 1,
+      deadlineInMs: 1,
+      timeoutMs: 1,
+      receipts: RECEIPTS,
+    },
   });
   if (answer.kind !== 'send') throw new Error(answer.kind);
   return answer;
@@ -39,7 +46,8 @@ function askable(changes: Partial<Askable>): Askable {
   const answer = BeginFencingAnswer.parse({
     ...{ kind: 'ask', purpose: 'reconcile', route: ROUTE, fence: 2, incarnation: 1 },
     ...{ storeEpoch: 'e', nowMs: 1, sentAgoMs: 1, actionDeadlineInMs: 1_000, timeoutMs: 1 },
-    ...{ recovery: 'none', sideEffect: 'shared-write', receipts: RECEIPTS, ...changes },
+    ...{ recovery: 'none', sideEffect: 'shared-write', approval: null },
+    ...{ receipts: RECEIPTS, ...changes },
   });
   if (answer.kind !== 'ask') throw new Error(answer.kind);
   return answer;
