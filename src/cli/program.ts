@@ -8,6 +8,7 @@ import { addApi } from './api';
 import { addApprovals } from './approvals';
 import { addApply } from './apply';
 import { addCapabilities } from './capabilities';
+import { addDeliver } from './deliver';
 import { addDeliveries } from './deliveries';
 import { addDemoProvider } from './demo-provider';
 import { addDemoReceiver } from './demo-receiver';
@@ -80,6 +81,7 @@ function buildProgram(): Command {
   addMigrate(program);
   addApply(program);
   addDiff(program);
+  addDeliver(program);
   addDeliveries(program);
   addTargets(program);
   addSubscriptions(program);
