@@ -5,22 +5,22 @@
  */
 import { v7 as uuidv7 } from 'uuid';
 import { Webhook } from 'standardwebhooks';
-import { addressPolicy } from '../../src/db/target-addresses';
 import type { DeliveryRef } from '../../src/domain/delivery-activities';
 import { deliveryId, tenantId } from '../../src/domain/ids';
 import type { Delivered } from '../../src/schemas/api-deliver';
 import type { DeliveryHistory, DeliveryPage } from '../../src/schemas/api-deliveries';
-import { referencedSecrets } from '../../src/secrets/references';
 import type { AttemptServices } from '../../src/services/attempt-services';
-import { makeAttempt } from '../../src/services/attempts';
 import { deliverService } from '../../src/services/deliver';
 import { signApproval } from '../../src/signing/approvals/sign';
 import { didOfKey } from '../../src/signing/did-key';
 import { generateKeyText, importSigningKey, type SigningKey } from '../../src/signing/keys';
-import { httpTargets } from '../../src/targets/http-target';
 import { Receiver } from '../support/receiver';
-import { httpOperation, insertConnection } from '../support/sending-rig';
-import { startingActions } from '../support/starting-actions';
+import {
+  attempted as attemptAll,
+  attemptServices,
+  httpOperation,
+  insertConnection,
+} from '../support/sending-rig';
 import { Harness, OPERATE, READ, problem, type Answer, type OtherServer } from './harness';
 
 const SEND = 'factory.deliveries.send';
@@ -39,17 +39,11 @@ beforeAll(async () => {
   h = await Harness.start();
   vendor = await Receiver.start();
   kate = await importSigningKey(await generateKeyText());
-  const data = h.db.as('waybill_data');
-  const targets = httpTargets({ policy: addressPolicy(data) });
-  closers.push(() => targets.close());
-  services = {
-    ...{ data, signingKey: h.key, call: targets.call, random: () => 0 },
-    secrets: referencedSecrets({ env }),
-    workflows: () => Promise.reject(new Error('no workflow is started here')),
-    actions: startingActions(data, () => undefined),
-  };
+  const attempting = attemptServices(h.db, h.key, env);
+  closers.push(() => attempting.close());
+  services = attempting.services;
   const deliver = deliverService({
-    data,
+    data: services.data,
     newDeliveryId: () => deliveryId(uuidv7()),
     start: (ref) => void attempted(ref),
   });
@@ -97,17 +91,7 @@ async function connections(): Promise<void> {
   ]);
 }
 
-/** What a workflow would do: attempts until it is over, without the waiting between them. */
-async function attempted(ref: DeliveryRef): Promise<void> {
-  const options = { owner: 'test', takeOver: false, signal: new AbortController().signal };
-  for (let tries = 0; tries < 10; tries += 1) {
-    await h.db.rows('update waybill.deliveries set next_attempt_at = null where delivery_id = $1', [
-      ref.deliveryId,
-    ]);
-    const told = await makeAttempt(services, ref, options);
-    if (told.kind !== 'retry') return;
-  }
-}
+const attempted = (ref: DeliveryRef) => attemptAll(h.db, services, ref);
 
 interface Call {
   readonly key?: string | null;
