@@ -239,6 +239,7 @@ table connector_versions
   status text not null
   webhook_scheme jsonb
   retry_profile jsonb
+  outbound jsonb
   content_digest text not null
   event_seq integer not null default 0
   manifest_digest text
@@ -251,6 +252,7 @@ table connector_versions
   constraint connector_versions_connector_id_fkey FOREIGN KEY (connector_id) REFERENCES waybill.connectors(connector_id)
   constraint connector_versions_content_digest_check CHECK ((content_digest ~ '^[0-9a-f]{64}$'::text))
   constraint connector_versions_manifest_digest_check CHECK ((manifest_digest ~ '^[0-9a-f]{64}$'::text))
+  constraint connector_versions_outbound_check CHECK (((outbound IS NULL) OR (jsonb_typeof(outbound) = 'object'::text)))
   constraint connector_versions_profiles_check CHECK (((cardinality(profiles) <= 100) AND (array_position(profiles, NULL::text) IS NULL)))
   constraint connector_versions_rate_limit_check CHECK (((rate_limit IS NULL) OR COALESCE(((((rate_limit ->> 'permits'::text))::integer >= 1) AND (((rate_limit ->> 'perMs'::text))::integer >= 1) AND (((rate_limit ->> 'burst'::text))::integer >= 1)), false)))
   constraint connector_versions_status_check CHECK ((status = ANY (ARRAY['draft'::text, 'certified'::text, 'active'::text, 'deprecated'::text, 'revoked'::text])))
@@ -341,6 +343,9 @@ table deliveries
   next_attempt_at timestamp with time zone
   waiting_since timestamp with time zone
   attend_at timestamp with time zone
+  sending jsonb
+  deadline_at timestamp with time zone
+  uncertain boolean not null default false
   receipt_seq integer not null default 0
   receipt_digest text
   event_seq integer not null default 0
@@ -358,6 +363,7 @@ table deliveries
   constraint deliveries_keyed CHECK (((dedup_key IS NOT NULL) OR (state = 'Rejected'::text)))
   constraint deliveries_payload_bytes_check CHECK ((payload_bytes >= 0))
   constraint deliveries_payload_sha256_check CHECK ((length(payload_sha256) = 32))
+  constraint deliveries_sent CHECK ((((sending IS NOT NULL) = (direction = 'outbound'::text)) AND ((direction = 'outbound'::text) OR ((deadline_at IS NULL) AND (NOT uncertain)))))
   constraint deliveries_series_attempts_check CHECK ((series_attempts >= 0))
   constraint deliveries_series_check CHECK ((series >= 1))
   constraint deliveries_settled CHECK (((settled_at IS NOT NULL) = (state = ANY (ARRAY['Rejected'::text, 'Deduplicated'::text, 'Acknowledged'::text, 'Failed'::text]))))
@@ -366,6 +372,7 @@ table deliveries
   CREATE INDEX deliveries_at_gates ON waybill.deliveries USING btree (tenant_id, gate, received_at, delivery_id) WHERE (gate IS NOT NULL)
   CREATE INDEX deliveries_by_connector ON waybill.deliveries USING btree (tenant_id, connector_id, received_at DESC, delivery_id DESC)
   CREATE INDEX deliveries_by_external_id ON waybill.deliveries USING btree (tenant_id, external_id)
+  CREATE UNIQUE INDEX deliveries_by_idempotency_key ON waybill.deliveries USING btree (tenant_id, instance_id, dedup_key) WHERE (direction = 'outbound'::text)
   CREATE INDEX deliveries_by_payload ON waybill.deliveries USING btree (tenant_id, payload_sha256)
   CREATE INDEX deliveries_by_reason ON waybill.deliveries USING btree (tenant_id, reason, received_at DESC, delivery_id DESC) WHERE (reason IS NOT NULL)
   CREATE INDEX deliveries_by_subscription ON waybill.deliveries USING btree (tenant_id, subscription_id, received_at DESC, delivery_id DESC)
@@ -590,6 +597,7 @@ table instances
   grants text[] not null
   config jsonb
   secret_ref text
+  signing_secret_refs text[] not null default '{}'::text[]
   config_revision bigint not null default 1
   constraint instances_pkey PRIMARY KEY (tenant_id, instance_id)
   constraint instances_config_check CHECK (((config IS NULL) OR (jsonb_typeof(config) = 'object'::text)))
@@ -597,6 +605,7 @@ table instances
   constraint instances_connector_id_version_fkey FOREIGN KEY (connector_id, version) REFERENCES waybill.connector_versions(connector_id, version)
   constraint instances_grants_check CHECK ((grants <@ ARRAY['source'::text, 'tool'::text]))
   constraint instances_secret_ref_check CHECK (((length(secret_ref) >= 1) AND (length(secret_ref) <= 1000)))
+  constraint instances_signing_secret_refs_check CHECK (((cardinality(signing_secret_refs) <= 2) AND (array_position(signing_secret_refs, NULL::text) IS NULL)))
   constraint instances_status_check CHECK ((status = ANY (ARRAY['enabled'::text, 'disabled'::text, 'revoked'::text])))
   row level security
   policy across_tenants for all to waybill_operations using true
@@ -1198,6 +1207,9 @@ table version_capabilities
   grant select to waybill_observer
   grant select to waybill_operations
 
+function accept_sending(p_tenant text, p_delivery uuid, p_fields jsonb, p_payload bytea) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
 function accepted_around(p_tenant text, p_subscription text, p_key text, p_at timestamp with time zone, p_window interval) returns waybill.dedup_keys, sql, stable
   grant execute to waybill_data
 
@@ -1416,6 +1428,9 @@ function find_action(p_tenant text, p_action text) returns waybill.actions, plpg
   grant execute to waybill_data
 
 function find_capability(p_tenant text, p_capability text) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function find_connection(p_tenant text, p_connector text, p_instance text, p_operation text) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
 function find_ingress(p_ingress_ref text) returns jsonb, sql, stable, security definer
@@ -1649,7 +1664,7 @@ function release_shared_quota(p_scope text, p_key text) returns void, sql, volat
 function repin_fault(a waybill.actions, r waybill.routes) returns text, sql, immutable
   grant execute to waybill_data
 
-function replay_delivery(p_tenant text, p_delivery uuid, p_replayed_by text, p_reason text, p_receipt jsonb) returns jsonb, plpgsql, volatile
+function replay_delivery(p_tenant text, p_delivery uuid, p_replayed_by text, p_reason text, p_receipt jsonb, p_allowed jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
 function replay_planned(p_tenant text, p_job uuid, p_position integer, p_by text, p_receipt jsonb, p_watch_ms bigint) returns jsonb, plpgsql, volatile
@@ -1698,6 +1713,15 @@ function room_turns(p_tenant text, p_target text, p_limit integer) returns integ
   grant execute to waybill_operations
 
 function route_json(r waybill.routes) returns jsonb, sql, stable
+  grant execute to waybill_data
+
+function sending_chain(d waybill.deliveries) returns jsonb, sql, volatile
+  grant execute to waybill_data
+
+function sending_class(p_operation jsonb) returns text, sql, stable
+  grant execute to waybill_data
+
+function sending_pace(d waybill.deliveries, p_chain jsonb, OUT why text, OUT again_ms bigint) returns record, plpgsql, volatile
   grant execute to waybill_data
 
 function sequence_events(p_limit integer) returns integer, plpgsql, volatile
@@ -1800,6 +1824,9 @@ function walk_action(a waybill.actions, p_path text[]) returns waybill.actions, 
   grant execute to waybill_operations
 
 function way_to(p_from text, p_to text) returns text[], sql, immutable
+  grant execute to waybill_data
+
+function within_budget(d waybill.deliveries, p_profile jsonb) returns jsonb, sql, volatile
   grant execute to waybill_data
 
 function workflow_allowed(p_tenant text, p_target jsonb) returns boolean, sql, stable

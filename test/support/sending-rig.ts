@@ -17,6 +17,7 @@ import type { SigningKey } from '../../src/signing/keys';
 import { httpTargets } from '../../src/targets/http-target';
 import { QUICK_RETRY } from './catalog-fixture';
 import type { DeliveryRig } from './delivery-rig';
+import type { Answer, Receiver } from './receiver';
 import { startingActions } from './starting-actions';
 import type { TestDatabase } from './test-database';
 
@@ -63,6 +64,22 @@ export async function insertConnection(
       ...[options.secretRef ?? null, options.signingSecretRefs ?? []],
     ],
   );
+}
+
+/** Long enough that something can be changed between two attempts. */
+export const SLOW_RETRY: RetryProfile = {
+  attempts: 5,
+  backoff: { kind: 'list', delaysMs: [600] },
+  ...{ jitter: 0, totalSpanMs: null, retryAfterCapMs: 0 },
+};
+
+/** Answers the calls to `/<name>`, one after the other, then as ever. */
+export function answering(
+  receiver: Receiver,
+  { name }: { readonly name: string },
+  ...answers: Answer[]
+): void {
+  receiver.decide = ({ path }) => (path.startsWith(`/${name}`) ? (answers.shift() ?? null) : null);
 }
 
 /** A POST of the payload itself, to `/sent` of that address. */
