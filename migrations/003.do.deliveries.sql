@@ -61,6 +61,8 @@ create table waybill.deliveries (
   deadline_at timestamptz,
   -- An outbound one may have had its effect, and nobody knows.
   uncertain boolean not null default false,
+  -- Its row is from a backup: whether it was sent since, nobody knows.
+  restored boolean not null default false,
   receipt_seq integer not null default 0,
   receipt_digest text,
   event_seq integer not null default 0,
@@ -75,7 +77,7 @@ create table waybill.deliveries (
     ((attend_at is not null) = (state in ('Received', 'Verified', 'Dispatched', 'Replayed'))),
   constraint deliveries_keyed check (dedup_key is not null or state = 'Rejected'),
   constraint deliveries_sent check ((sending is not null) = (direction = 'outbound')
-    and (direction = 'outbound' or (deadline_at is null and not uncertain))),
+    and (direction = 'outbound' or (deadline_at is null and not uncertain and not restored))),
   constraint deliveries_duplicate check ((duplicate_of is not null) = (state = 'Deduplicated'))
 ) with (fillfactor = 80);
 

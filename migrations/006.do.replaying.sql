@@ -49,7 +49,7 @@ begin
     return jsonb_build_object('answer', 'chain_moved', 'facts', waybill.delivery_facts(d));
   end if;
   if d.direction = 'outbound' then
-    update waybill.deliveries set
+    update waybill.deliveries set restored = false,
         deadline_at = clock_timestamp()
           + make_interval(secs => (d.sending->'budget'->>'deadlineMs')::numeric / 1000.0),
         sending = case when coalesce(p_allowed->'approval', 'null') = 'null' then sending

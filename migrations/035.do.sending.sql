@@ -90,6 +90,7 @@ create function waybill.sending_chain(d waybill.deliveries) returns jsonb
   return (
     select jsonb_build_object(
       'heldBy', case
+        when g.recovering_since is not null then 'recovering'
         when i.status = 'disabled' then 'instance_disabled'
         when not c.enabled then 'connector_disabled'
         when v.evidence_until <= clock_timestamp() then 'evidence_expired' end,
@@ -105,6 +106,8 @@ create function waybill.sending_chain(d waybill.deliveries) returns jsonb
       'broken', case
         when i.status = 'revoked' then 'instance_revoked'
         when v.status = 'revoked' then 'connector_revoked'
+        when d.restored and o.operation->>'kind' is distinct from 'action'
+          and o.operation->>'idempotencyHeader' is null then 'uncertain'
         when d.deadline_at <= clock_timestamp() then 'deadline_exceeded'
         when not i.grants @> array['tool'] then 'grant_missing'
         when o.operation is null then 'operation_unknown'
@@ -157,6 +160,7 @@ begin
 end
 $$;
 
+grant update (uncertain, restored) on waybill.deliveries to waybill_operations;
 revoke execute on all functions in schema waybill from public;
 grant execute on function waybill.current_tenant() to public;
 grant execute on function

@@ -9,6 +9,7 @@ import { addApprovals } from './approvals';
 import { addApply } from './apply';
 import { addCapabilities } from './capabilities';
 import { addConformance } from './conformance';
+import { addDeliver } from './deliver';
 import { addDeliveries } from './deliveries';
 import { addDemoProvider } from './demo-provider';
 import { addDemoReceiver } from './demo-receiver';
@@ -81,6 +82,7 @@ function buildProgram(): Command {
   addMigrate(program);
   addApply(program);
   addDiff(program);
+  addDeliver(program);
   addDeliveries(program);
   addTargets(program);
   addSubscriptions(program);

@@ -43,6 +43,10 @@ const HELD: Readonly<Record<string, readonly [cause: string, remedy: string]>> =
     "its connection has sent as much as the connector's rate limit allows for now",
     'wait; its turn comes',
   ],
+  recovering: [
+    'the database was restored, and nothing is sent before that is over',
+    'end it with `waybill recover --release`',
+  ],
   evidence_expired: [
     "the evidence of its connector's version has expired",
     'publish newer evidence of the version',

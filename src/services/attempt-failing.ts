@@ -14,7 +14,8 @@ export async function failForGood(
   found: Extract<OpenAttemptAnswer, { answer: 'must_fail' }>,
 ): Promise<AttemptAnswer> {
   const reason = found.info.reason as FailureReason;
-  const doubt = found.info.uncertain ? '; an earlier attempt may have had its effect' : '';
+  const doubted = found.info.uncertain && reason !== 'uncertain';
+  const doubt = doubted ? '; an earlier attempt may have had its effect' : '';
   const detail = `${IMPOSSIBLE[reason] ?? reason}${doubt}`;
   const answer = await withReceipt(
     found.info,
@@ -48,6 +49,7 @@ const IMPOSSIBLE: Partial<Record<FailureReason, string>> = {
   subscription_deactivated: 'the subscription was deactivated',
   instance_revoked: 'the instance was revoked',
   connector_revoked: 'the connector version was revoked',
+  uncertain: 'the database was restored; it may have been sent since the backup was made',
   deadline_exceeded: "its caller's time is over",
   grant_missing: 'the connection does not grant `tool` any more',
   operation_unknown: "the connector's version knows the operation no more",

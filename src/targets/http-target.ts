@@ -20,7 +20,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
 
 export interface TargetCall {
   /** POST unless told. */
-  readonly method?: string;
+  readonly method?: Dispatcher.HttpMethod;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | null;
@@ -102,7 +102,7 @@ async function callTarget(agent: Dispatcher, call: TargetCall): Promise<TargetRe
   const signal = AbortSignal.any([deadline, call.signal]);
   try {
     const response = await request(call.url, {
-      method: (call.method ?? 'POST') as Dispatcher.HttpMethod,
+      method: call.method ?? 'POST',
       dispatcher: agent,
       headers: call.headers,
       body: call.body,

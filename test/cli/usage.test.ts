@@ -14,6 +14,7 @@ const COMMANDS = [
   ['migrate'],
   ['apply'],
   ['diff'],
+  ['deliver'],
   ['deliveries'],
   ['deliveries', 'list'],
   ['deliveries', 'show'],

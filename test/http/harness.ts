@@ -19,7 +19,6 @@ import { cachedSecrets } from '../../src/secrets/cache';
 import { envSecrets } from '../../src/secrets/env';
 import { actionSigner } from '../../src/services/actions/receipts';
 import { actionService } from '../../src/services/actions/starting';
-import { deliverService } from '../../src/services/deliver';
 import { commonData, nextReceipt } from '../../src/services/receipts';
 import { exportReceipts } from '../../src/services/receipt-export';
 import { decideReplay } from '../../src/services/replays';
@@ -29,6 +28,8 @@ import { startingActions } from '../support/starting-actions';
 import { createTestDatabase } from '../support/test-database';
 import type { TestDatabase } from '../support/test-database';
 import type { StoredDelivery } from './stored-delivery';
+import { deliverDeps } from './deliver-deps';
+import { FAILED_CLOSE } from './failed-close';
 import { lifecycleDeps } from './lifecycle-deps';
 import { repinDeps } from './repin-deps';
 
@@ -119,11 +120,7 @@ export class Harness {
         start: (ref) => void this.started.push(ref.deliveryId),
         nudge: (ref) => void this.nudged.push(ref.deliveryId),
       },
-      deliver: deliverService({
-        data,
-        newDeliveryId: () => deliveryId(uuidv7()),
-        start: (ref) => void this.started.push(ref.deliveryId),
-      }),
+      deliver: deliverDeps(data, this.started),
       replay: (ref, who) => decideReplay({ data, signingKey: this.key }, ref, who),
       bulkReplays: {
         nudge: ({ jobId }) => void this.nudged.push(jobId),
@@ -282,20 +279,6 @@ export class Harness {
     return ref;
   }
 }
-
-const FAILED_CLOSE = {
-  outcome: 'refused',
-  reason: 'permanent_refusal',
-  detail: 'the target answered 404',
-  status: 404,
-  durationMs: 12,
-  answerSha256: 'a'.repeat(64),
-  answerHead: 'no such hook',
-  decision: 'failed',
-  delayMs: null,
-  pauseSubscription: false,
-  targetHealth: null,
-} as const;
 
 export function githubHeaders(
   body: Uint8Array,

@@ -8,9 +8,17 @@ import { deliveryId, tenantId } from '../../src/domain/ids';
 import type { RetryProfile } from '../../src/domain/retry';
 import type { Deliver, DeliverAnswer, DeliverOrder, SentDelivery } from '../../src/domain/sending';
 import type { HttpOperation, Outbound } from '../../src/schemas/outbound';
+import { addressPolicy } from '../../src/db/target-addresses';
+import { referencedSecrets } from '../../src/secrets/references';
+import type { AttemptServices } from '../../src/services/attempt-services';
+import { makeAttempt } from '../../src/services/attempts';
 import { deliverService } from '../../src/services/deliver';
+import type { SigningKey } from '../../src/signing/keys';
+import { httpTargets } from '../../src/targets/http-target';
 import { QUICK_RETRY } from './catalog-fixture';
 import type { DeliveryRig } from './delivery-rig';
+import type { Answer, Receiver } from './receiver';
+import { startingActions } from './starting-actions';
 import type { TestDatabase } from './test-database';
 
 export interface ConnectionOptions {
@@ -56,6 +64,22 @@ export async function insertConnection(
       ...[options.secretRef ?? null, options.signingSecretRefs ?? []],
     ],
   );
+}
+
+/** Long enough that something can be changed between two attempts. */
+export const SLOW_RETRY: RetryProfile = {
+  attempts: 5,
+  backoff: { kind: 'list', delaysMs: [600] },
+  ...{ jitter: 0, totalSpanMs: null, retryAfterCapMs: 0 },
+};
+
+/** Answers the calls to `/<name>`, one after the other, then as ever. */
+export function answering(
+  receiver: Receiver,
+  { name }: { readonly name: string },
+  ...answers: Answer[]
+): void {
+  receiver.decide = ({ path }) => (path.startsWith(`/${name}`) ? (answers.shift() ?? null) : null);
 }
 
 /** A POST of the payload itself, to `/sent` of that address. */
@@ -113,4 +137,37 @@ export function sent(answer: DeliverAnswer): SentDelivery {
 
 export function refOf({ deliveryId: id }: SentDelivery, tenant = 'acme'): DeliveryRef {
   return { tenantId: tenantId(tenant), deliveryId: id };
+}
+
+/** What attempts are made with, outside of a worker; secrets come from `env`, as it is at each attempt. */
+export function attemptServices(
+  db: TestDatabase,
+  signingKey: SigningKey,
+  env: Readonly<Record<string, string>>,
+): { readonly services: AttemptServices; close(): Promise<void> } {
+  const data = db.as('waybill_data');
+  const targets = httpTargets({ policy: addressPolicy(data) });
+  const services: AttemptServices = {
+    ...{ data, signingKey, call: targets.call, random: () => 0 },
+    secrets: referencedSecrets({ env }),
+    workflows: () => Promise.reject(new Error('no workflow is started here')),
+    actions: startingActions(data, () => undefined),
+  };
+  return { services, close: () => targets.close() };
+}
+
+/** What a workflow would do: attempts until it is over, without the waiting between them. */
+export async function attempted(
+  db: TestDatabase,
+  services: AttemptServices,
+  ref: DeliveryRef,
+): Promise<void> {
+  const options = { owner: 'test', takeOver: false, signal: new AbortController().signal };
+  for (let tries = 0; tries < 10; tries += 1) {
+    await db.rows('update waybill.deliveries set next_attempt_at = null where delivery_id = $1', [
+      ref.deliveryId,
+    ]);
+    const told = await makeAttempt(services, ref, options);
+    if (told.kind !== 'retry') return;
+  }
 }

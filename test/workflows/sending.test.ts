@@ -6,12 +6,14 @@ import type { DeliverOrder, SentDelivery } from '../../src/domain/sending';
 import { DeliveryRig } from '../support/delivery-rig';
 import type { ReceivedCall } from '../support/receiver';
 import {
+  answering,
   httpOperation,
   insertConnection,
   orderOf,
   refOf,
   sender,
   sent,
+  SLOW_RETRY as SLOW,
   type ConnectionOptions,
 } from '../support/sending-rig';
 import { until } from '../support/until';
@@ -42,15 +44,6 @@ async function connection(
   await insertConnection(rig.db, { name, operations, ...options });
   const calls = () => rig.receiver.calls.filter(({ path }) => path.startsWith(`/${name}`));
   return { name, calls };
-}
-
-/** Answers the calls of a connection, one after the other, then 200. */
-function answering(
-  { name }: { readonly name: string },
-  ...answers: ReturnType<typeof rig.receiver.decide>[]
-): void {
-  rig.receiver.decide = ({ path }) =>
-    path.startsWith(`/${name}`) ? (answers.shift() ?? null) : null;
 }
 
 async function attempts({ deliveryId }: SentDelivery) {
@@ -88,7 +81,7 @@ test('what is sent is answered with its receipt, within the wait', async () => {
 
 test('a slow one is answered before its end, and the same call meets it afterwards', async () => {
   const vendor = await connection();
-  answering(vendor, { status: 503, headers: { 'retry-after': '1' } });
+  answering(rig.receiver, vendor, { status: 503, headers: { 'retry-after': '1' } });
   const order = orderOf(vendor.name, { waitMs: 50 });
   const first = await send(order);
   expect(first).toMatchObject({ kind: 'under_way', delivery: { receipt: null } });
@@ -123,12 +116,12 @@ test('one key with another payload, or of another operation, is a conflict; of a
 
 test('a refusal is tried again within the budget of the caller, where that is the smaller one', async () => {
   const vendor = await connection();
-  answering(vendor, { status: 503 }, { status: 500 });
+  answering(rig.receiver, vendor, { status: 503 }, { status: 500 });
   expect(await send(orderOf(vendor.name))).toMatchObject({
     kind: 'settled',
     delivery: { state: 'Acknowledged', attempts: 3 },
   });
-  answering(vendor, { status: 503 }, { status: 503 });
+  answering(rig.receiver, vendor, { status: 503 }, { status: 503 });
   const budget = { attempts: 2, deadlineMs: null };
   const failed = sent(await send(orderOf(vendor.name, { budget })));
   expect(failed).toMatchObject({ state: 'Failed', attempts: 2, reason: 'status_refused' });
@@ -143,7 +136,7 @@ test.each<[string, Partial<DeliverOrder['budget']>, number]>([
   const list = { kind: 'list', delaysMs: [500, 10] } as const;
   const retry = { attempts: 3, backoff: list, jitter: 0, totalSpanMs: null, retryAfterCapMs: 0 };
   const vendor = await connection({}, { retry });
-  answering(vendor, { status: 503 }, { status: 503 }, { status: 503 });
+  answering(rig.receiver, vendor, { status: 503 }, { status: 503 }, { status: 503 });
   const order = orderOf(vendor.name, { budget: { attempts: null, deadlineMs: null, ...budget } });
   expect(sent(await send(order))).toMatchObject({ state: 'Failed', attempts: made });
 });
@@ -158,7 +151,7 @@ test('Retry-After is honoured, and never shortens the profile', async () => {
     retryAfterCapMs: 5_000,
   };
   const vendor = await connection({}, { retry });
-  answering(vendor, { status: 429, headers: { 'retry-after': '1' } });
+  answering(rig.receiver, vendor, { status: 429, headers: { 'retry-after': '1' } });
   const started = performance.now();
   expect(sent(await send(orderOf(vendor.name)))).toMatchObject({
     state: 'Acknowledged',
@@ -178,7 +171,7 @@ test.each<[string, number, object, string]>([
   ],
 ])('%s fails at once', async (_, status, changes, reason) => {
   const vendor = await connection(changes);
-  answering(vendor, { status, body: 'no' });
+  answering(rig.receiver, vendor, { status, body: 'no' });
   const failed = sent(await send(orderOf(vendor.name)));
   expect(failed).toMatchObject({ state: 'Failed', attempts: 1, reason, uncertain: false });
   expect(failed).toMatchObject({ status, answerHead: 'no' });
@@ -188,7 +181,7 @@ test('a body that declares a failure is one, whatever the status', async () => {
   const success = { statuses: null, body: { pointer: '/ok', equals: true } };
   const vendor = await connection({ success });
   const bad = { status: 200, body: '{"ok":false}' };
-  answering(vendor, bad, bad, bad);
+  answering(rig.receiver, vendor, bad, bad, bad);
   expect(sent(await send(orderOf(vendor.name)))).toMatchObject({
     ...{ state: 'Failed', reason: 'body_refused', attempts: 3 },
   });
@@ -200,7 +193,7 @@ test.each<[string, 'hang' | 'reset' | { status: number }, string]>([
   ['stands behind a gateway that lost it', { status: 504 }, 'answer_lost'],
 ])('a vendor that takes it and %s is not sent it again: nobody knows', async (_, fault, reason) => {
   const vendor = await connection({ timeoutMs: 300 });
-  answering(vendor, fault);
+  answering(rig.receiver, vendor, fault);
   const failed = sent(await send(orderOf(vendor.name)));
   expect(failed).toMatchObject({
     state: 'Failed',
@@ -220,7 +213,7 @@ test.each<[string, 'hang' | 'reset' | { status: number }, string]>([
 
 test('where the vendor knows a key of its own, it is sent again with the same one', async () => {
   const vendor = await connection({ timeoutMs: 300, idempotencyHeader: 'idempotency-key' });
-  answering(vendor, 'hang', 'reset');
+  answering(rig.receiver, vendor, 'hang', 'reset');
   const delivery = sent(await send(orderOf(vendor.name)));
   expect(delivery).toMatchObject({ state: 'Acknowledged', attempts: 3, uncertain: false });
   const keys = vendor.calls().map(({ headers }) => headers['idempotency-key']);
@@ -229,7 +222,7 @@ test('where the vendor knows a key of its own, it is sent again with the same on
 
 test('doubt stays, also where the last attempt was plainly refused', async () => {
   const vendor = await connection({ timeoutMs: 300, idempotencyHeader: 'idempotency-key' });
-  answering(vendor, 'hang', { status: 503 }, { status: 503 });
+  answering(rig.receiver, vendor, 'hang', { status: 503 }, { status: 503 });
   expect(sent(await send(orderOf(vendor.name)))).toMatchObject({
     ...{ state: 'Failed', reason: 'uncertain', uncertain: true, attempts: 3 },
   });
@@ -245,14 +238,14 @@ test('B030: a redirect is refused, and its target is never called', async () => 
   const vendor = await connection();
   const location = `${rig.receiver.url}/elsewhere`;
   const away = { status: 307, headers: { location } };
-  answering(vendor, away, away, away);
+  answering(rig.receiver, vendor, away, away, away);
   expect(sent(await send(orderOf(vendor.name)))).toMatchObject({ reason: 'redirect_refused' });
   expect(rig.receiver.calls.some(({ path }) => path === '/elsewhere')).toBe(false);
 });
 
 test('an address that is private by the next attempt is refused then', async () => {
   const vendor = await connection({}, { retry: { ...SLOW, attempts: 2 } });
-  answering(vendor, { status: 503 });
+  answering(rig.receiver, vendor, { status: 503 });
   const order = orderOf(vendor.name, { waitMs: 0 });
   const ref = refOf(sent(await send(order)));
   await until('one attempt is over', async () => (await rig.row(ref)).reason ?? null);
@@ -270,15 +263,9 @@ test('an address that is private by the next attempt is refused then', async () 
   expect(failed).toMatchObject({ state: 'Failed', reason: 'address_refused', attempts: 2 });
 });
 
-const SLOW = {
-  attempts: 5,
-  backoff: { kind: 'list', delaysMs: [600] } as const,
-  ...{ jitter: 0, totalSpanMs: null, retryAfterCapMs: 0 },
-};
-
 test('what is pending fails with the revocation of its connection', async () => {
   const vendor = await connection({}, { retry: SLOW });
-  answering(vendor, { status: 503 });
+  answering(rig.receiver, vendor, { status: 503 });
   const order = orderOf(vendor.name, { waitMs: 0 });
   const ref = refOf(sent(await send(order)));
   await until('one attempt is over', async () => (await rig.row(ref)).reason ?? null);

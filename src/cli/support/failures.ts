@@ -7,6 +7,7 @@ export class CommandFailure extends Error {
     | 'story_failed'
     | 'interrupted'
     | 'action_not_completed'
+    | 'delivery_not_acknowledged'
     | 'plan_not_verified'
     | 'counters_differ'
     | 'not_readmitted'

@@ -28,8 +28,16 @@ const TAKEN_HEADERS: readonly string[] = [
 const HeaderName = z
   .string()
   .transform((name) => name.toLowerCase())
-  .refine((name) => HEADER_NAME.test(name), 'write the name of an HTTP header')
-  .refine((name) => !TAKEN_HEADERS.includes(name), 'this header is not for an operation to set');
+  .superRefine((name, context) => {
+    const message = headerFault(name);
+    if (message !== null) context.addIssue({ code: 'custom', message });
+  });
+
+/** Why this is no name of a header that an operation may set; null: it is. */
+function headerFault(name: string): string | null {
+  if (!HEADER_NAME.test(name)) return 'write the name of an HTTP header';
+  return TAKEN_HEADERS.includes(name) ? 'this header is not for an operation to set' : null;
+}
 
 const FilledText = z
   .string()
@@ -38,6 +46,18 @@ const FilledText = z
   .refine(
     (text) => textParts(text) !== null,
     'write {payload/…} or {config/…} for what is to be filled in',
+  );
+
+const Headers = z
+  .record(z.string(), FilledText)
+  .superRefine((headers, context) => {
+    for (const name of Object.keys(headers)) {
+      const message = headerFault(name.toLowerCase());
+      if (message !== null) context.addIssue({ code: 'custom', path: [name], message });
+    }
+  })
+  .transform((headers) =>
+    Object.fromEntries(Object.entries(headers).map(([name, text]) => [name.toLowerCase(), text])),
   );
 
 const ConfigText = FilledText.refine(
@@ -98,7 +118,7 @@ const HttpKind = z
     sideEffect: z.enum(SIDE_EFFECTS),
     method: z.enum(OUTBOUND_METHODS).default('POST'),
     url: UrlTemplate,
-    headers: z.record(HeaderName, FilledText).default({}),
+    headers: Headers.default({}),
     body: template(['from', 'config']).default(null),
     auth: Auth.nullable().default(null),
     success: Success.default({ statuses: null, body: null }),
@@ -146,7 +166,13 @@ const ActionKind = z
   }));
 
 const operations = <Kind extends z.ZodType<OutboundOperation>>(kind: Kind) =>
-  z.strictObject({ operations: z.record(Name, kind) }).optional();
+  z
+    .strictObject({
+      operations: z
+        .record(Name, kind)
+        .refine((named) => Object.keys(named).length > 0, 'name at least one operation'),
+    })
+    .optional();
 
 /** Which adapters there are, by the name that a fleet file uses. */
 const KINDS = { http: operations(HttpKind), action: operations(ActionKind) } as const;
@@ -158,7 +184,6 @@ export const OutboundDocument = faultless(z.strictObject(KINDS), (kinds) => {
   const names = Object.values(kinds).flatMap((kind) => Object.keys(kind?.operations ?? {}));
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) return { path: [], problem: `two operations have the name ${twice}` };
-  if (names.length === 0) return { path: [], problem: 'name at least one operation' };
   if (names.length <= MAX_OPERATIONS) return null;
   return { path: [], problem: `name at most ${MAX_OPERATIONS} operations` };
 })

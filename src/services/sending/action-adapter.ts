@@ -3,7 +3,7 @@ import type { ActionOperation } from '../../schemas/outbound';
 import { buildRequest } from '../../targets/action-request';
 import { parsedJson } from '../../schemas/json-bytes';
 import { followAction } from '../action-attempts';
-import type { SendingAdapter } from './adapters';
+import type { SendingAdapter } from './adapter';
 
 export const actionAdapter: SendingAdapter<ActionOperation> = {
   problem: ({ request }, { payload, config }) => {

@@ -11,7 +11,7 @@ import type { AttemptResult } from '../attempt-closing';
 import { closeWithVerdict } from '../attempt-closing';
 import { countedAs } from '../delivery-metrics';
 import { signingSecrets } from '../signing-secrets';
-import type { SendingAdapter, SendingAttempt } from './adapters';
+import type { SendingAdapter, SendingAttempt } from './adapter';
 
 type HttpAttempt = SendingAttempt & { readonly operation: HttpOperation };
 
