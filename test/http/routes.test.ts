@@ -156,6 +156,7 @@ describe('the OpenAPI document', () => {
       'post /factory/targets/{targetId}/resume',
       'post /v1/actions/{actionId}/cancel',
       'post /v1/actions/{actionId}/repin',
+      'post /v1/connection-events',
       'post /v1/hosts/{replicaId}/drain',
       'post /v1/hosts/{replicaId}/heartbeat',
       'post /v1/hosts/{replicaId}/offline',
