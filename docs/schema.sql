@@ -441,6 +441,7 @@ table deliveries
   sending jsonb
   deadline_at timestamp with time zone
   uncertain boolean not null default false
+  restored boolean not null default false
   receipt_seq integer not null default 0
   receipt_digest text
   event_seq integer not null default 0
@@ -458,7 +459,7 @@ table deliveries
   constraint deliveries_keyed CHECK (((dedup_key IS NOT NULL) OR (state = 'Rejected'::text)))
   constraint deliveries_payload_bytes_check CHECK ((payload_bytes >= 0))
   constraint deliveries_payload_sha256_check CHECK ((length(payload_sha256) = 32))
-  constraint deliveries_sent CHECK ((((sending IS NOT NULL) = (direction = 'outbound'::text)) AND ((direction = 'outbound'::text) OR ((deadline_at IS NULL) AND (NOT uncertain)))))
+  constraint deliveries_sent CHECK ((((sending IS NOT NULL) = (direction = 'outbound'::text)) AND ((direction = 'outbound'::text) OR ((deadline_at IS NULL) AND (NOT uncertain) AND (NOT restored)))))
   constraint deliveries_series_attempts_check CHECK ((series_attempts >= 0))
   constraint deliveries_series_check CHECK ((series >= 1))
   constraint deliveries_settled CHECK (((settled_at IS NOT NULL) = (state = ANY (ARRAY['Rejected'::text, 'Deduplicated'::text, 'Acknowledged'::text, 'Failed'::text]))))
@@ -485,7 +486,7 @@ table deliveries
   grant insert, select, update to waybill_data
   grant select to waybill_observer
   grant delete, select to waybill_operations
-  grant update (reason, detail, series_started_at, waiting_since, attend_at, gate, gated_at) to waybill_operations
+  grant update (reason, detail, series_started_at, waiting_since, attend_at, uncertain, restored, gate, gated_at) to waybill_operations
 
 table delivery_attempts
   tenant_id text not null

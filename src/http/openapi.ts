@@ -103,7 +103,7 @@ export function serveOpenapi(app: FastifyInstance): void {
       },
     },
     transform: described,
-    transformObject: (document) => answersOnly(jsonSchemaTransformObject(document)),
+    transformObject: (document) => portable(answersOnly(jsonSchemaTransformObject(document))),
   });
 }
 
@@ -141,6 +141,14 @@ function describeTokens(): string {
 }
 
 type OpenapiObject = ReturnType<typeof jsonSchemaTransformObject>;
+
+/** Patterns as every dialect of regular expressions reads them: not all know properties of characters. */
+function portable(document: OpenapiObject): OpenapiObject {
+  const text = JSON.stringify(document);
+  const plain = JSON.stringify(String.raw`\u0000-\u001f\u007f-\u009f`).slice(1, -1);
+  const named = JSON.stringify(String.raw`\p{Cc}\p{Cs}`).slice(1, -1);
+  return JSON.parse(text.replaceAll(named, () => plain)) as OpenapiObject;
+}
 
 /**
  * Without the second form that every named schema gets for use in a request: no request here has a

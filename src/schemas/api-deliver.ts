@@ -27,7 +27,7 @@ export const DeliverBody = z
     connectionId: Name.describe('The instance of the connector that it is sent through.'),
     operation: Name.describe('An operation that the connector version declares.'),
     payload: z
-      .json()
+      .unknown()
       .refine(
         (value) => isShallow(value, MAX_NESTING),
         `must not be nested deeper than ${MAX_NESTING}`,

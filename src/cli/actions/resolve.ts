@@ -34,7 +34,7 @@ export function addResolve(actions: Command): void {
 async function resolve(actionId: string, options: ResolveOptions): Promise<void> {
   const { outcome, reason } = options;
   const api = await openApi(options);
-  const answered = await api.resolveAction(actionId, { outcome, reason });
+  const answered = await api.decisions.resolve(actionId, { outcome, reason });
   if (options.json) {
     printJson(answered);
     return;

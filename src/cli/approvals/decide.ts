@@ -38,7 +38,7 @@ export function addDecision(approvals: Command, verb: keyof typeof VERBS): void 
     )
     .action(async (actionId: string, options: DecideOptions) => {
       const api = await openApi(options);
-      const answered = await api.decideAction(actionId, verb, options.reason);
+      const answered = await api.decisions.decide(actionId, verb, options.reason);
       if (options.json) printJson(answered);
       else if (answered.decision === 'already') printLine(`${actionId} ${done} already`);
       else printLine(`${actionId} ${done}`);

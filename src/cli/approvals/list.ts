@@ -28,7 +28,7 @@ export function addList(approvals: Command): void {
 async function list(options: ListOptions): Promise<void> {
   const { limit, cursor } = options;
   const api = await openApi(options);
-  const page = await api.listApprovals({ limit, cursor });
+  const page = await api.decisions.listApprovals({ limit, cursor });
   if (options.json) {
     printJson(page);
     return;

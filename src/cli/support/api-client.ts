@@ -2,18 +2,12 @@
 import type { z } from 'zod';
 import type { BulkReplayMove } from '../../domain/bulk-replays';
 import {
-  ApprovalAnswered,
-  ResolveAnswer,
-  type ResolveBody,
-} from '../../schemas/api-action-decisions';
-import {
   Action,
   ActionPage,
   CancelAnswer,
   type ListActionsQuery,
   type StartActionBody,
 } from '../../schemas/api-actions';
-import { ApprovalPage, type ListApprovalsQuery } from '../../schemas/api-approvals';
 import {
   BulkReplay,
   BulkReplayPage,
@@ -44,7 +38,7 @@ import {
 } from '../../schemas/api-events';
 import { TenantFleet, type FleetStatusQuery } from '../../schemas/api-fleet';
 import { KeySet } from '../../schemas/api-health';
-import { PlanAnswer } from '../../schemas/api-plans';
+import { PlanAnswer, type VerifyPlanBody } from '../../schemas/api-plans';
 import { Readmitted } from '../../schemas/api-readmissions';
 import { QuotaPage, type ListQuotasQuery } from '../../schemas/api-quotas';
 import {
@@ -53,29 +47,42 @@ import {
   type ListAttemptsQuery,
 } from '../../schemas/api-route-operations';
 import { RouteDetail, RoutePage, type ListRoutesQuery } from '../../schemas/api-routes';
-import { ask, stream } from './api-transport';
+import { createWaybillClient, type WaybillClient } from '../../client';
+import { DecisionsClient } from './api-decisions';
+import { given, newKey, type Given } from './api-parameters';
+import { SubscriptionsClient } from './api-subscriptions';
+import { answered, stream, type ApiCall, type CallHow } from './api-transport';
 import { SwitchAnswer, TargetPage, type ListTargetsQuery } from '../../schemas/api-targets';
 
 const TIMEOUT_MS = 30_000;
+
+type Verb = 'pause' | 'resume';
 
 export type ListQuery = z.input<typeof ListDeliveriesQuery>;
 
 export class ApiClient {
   readonly #base: string;
   readonly #token: string;
+  readonly #api: WaybillClient;
 
   /** @param base without a path, e.g. `http://127.0.0.1:7380` */
   constructor(base: string, token: string) {
     this.#base = base.replace(/\/+$/, '');
     this.#token = token;
+    // A person who waits at a terminal is told at once.
+    this.#api = createWaybillClient({ baseUrl: base, token, retries: 0 });
   }
 
   list(query: ListQuery): Promise<DeliveryPage> {
-    return this.#call(DeliveryPage, 'GET', `/factory/deliveries${search(query)}`);
+    return this.#ask(DeliveryPage, (api, how) =>
+      api.GET('/factory/deliveries', { params: { query: given(query) }, ...how }),
+    );
   }
 
   show(deliveryId: string): Promise<DeliveryHistory> {
-    return this.#call(DeliveryHistory, 'GET', deliveryPath(deliveryId));
+    return this.#ask(DeliveryHistory, (api, how) =>
+      api.GET('/factory/deliveries/{deliveryId}', { params: { path: { deliveryId } }, ...how }),
+    );
   }
 
   replay(
@@ -83,66 +90,97 @@ export class ApiClient {
     reason: string,
     more: Omit<z.input<typeof ReplayBody>, 'reason'> = {},
   ): Promise<ReplayAccepted> {
-    const body = { reason, ...more };
-    return this.#call(ReplayAccepted, 'POST', `${deliveryPath(deliveryId)}/replay`, { body });
+    const call = { params: { path: { deliveryId } }, body: given({ reason, ...more }) };
+    return this.#ask(ReplayAccepted, (api, how) =>
+      api.POST('/factory/deliveries/{deliveryId}/replay', { ...call, ...how }),
+    );
   }
 
   /** Waits up to `waitMs` of the body for its end; what is answered may still be under way. */
   deliver(key: string, body: z.input<typeof DeliverBody>): Promise<Delivered> {
-    const headers = { 'idempotency-key': key };
-    const timeoutMs = TIMEOUT_MS + (body.waitMs ?? 0);
-    return this.#call(Delivered, 'POST', '/v1/deliver', { body, headers, timeoutMs });
+    const call = { params: { header: { 'idempotency-key': key } }, body: given(body) };
+    return this.#ask(
+      Delivered,
+      (api, how) => api.POST('/v1/deliver', { ...call, ...how }),
+      TIMEOUT_MS + (body.waitMs ?? 0),
+    );
   }
 
   listTargets(query: z.input<typeof ListTargetsQuery>): Promise<TargetPage> {
-    return this.#call(TargetPage, 'GET', `/factory/targets${search(query)}`);
+    return this.#ask(TargetPage, (api, how) =>
+      api.GET('/factory/targets', { params: { query: given(query) }, ...how }),
+    );
   }
 
   switch(
     what: 'targets' | 'subscriptions',
-    { id, verb, reason }: { readonly id: string; readonly verb: string; readonly reason: string },
+    { id, verb, reason }: { readonly id: string; readonly verb: Verb; readonly reason: string },
   ): Promise<SwitchAnswer> {
-    const path = `/factory/${what}/${encodeURIComponent(id)}/${verb}`;
-    return this.#call(SwitchAnswer, 'POST', path, { body: { reason } });
+    const body = { reason };
+    return this.#ask(SwitchAnswer, (api, how) =>
+      what === 'targets'
+        ? api.POST(`/factory/targets/{targetId}/${verb}`, {
+            ...{ params: { path: { targetId: id } }, body, ...how },
+          })
+        : api.POST(`/factory/subscriptions/{subscriptionId}/${verb}`, {
+            ...{ params: { path: { subscriptionId: id } }, body, ...how },
+          }),
+    );
   }
 
   planReplay(body: PlanReplayBody): Promise<BulkReplay> {
-    return this.#call(BulkReplay, 'POST', '/v1/replays', { body });
+    return this.#ask(BulkReplay, (api, how) =>
+      api.POST('/v1/replays', { params: newKey(), body: given(body), ...how }),
+    );
   }
 
   /** @param reason for the audit log; left out: none is given */
   moveReplay(jobId: string, move: BulkReplayMove, reason?: string): Promise<BulkReplay> {
-    const body = reason === undefined ? {} : { reason };
-    return this.#call(BulkReplay, 'POST', `${replayPath(jobId)}/${move}`, { body });
+    const call = { params: { path: { jobId } }, body: reason === undefined ? {} : { reason } };
+    return this.#ask(BulkReplay, (api, how) =>
+      api.POST(`/v1/replays/{jobId}/${move}`, { ...call, ...how }),
+    );
   }
 
   showReplay(jobId: string): Promise<BulkReplay> {
-    return this.#call(BulkReplay, 'GET', replayPath(jobId));
+    return this.#ask(BulkReplay, (api, how) =>
+      api.GET('/v1/replays/{jobId}', { params: { path: { jobId } }, ...how }),
+    );
   }
 
   listReplays(query: z.input<typeof ListBulkReplaysQuery>): Promise<BulkReplayPage> {
-    return this.#call(BulkReplayPage, 'GET', `/v1/replays${search(query)}`);
+    return this.#ask(BulkReplayPage, (api, how) =>
+      api.GET('/v1/replays', { params: { query: given(query) }, ...how }),
+    );
   }
 
   listReplayItems(
     jobId: string,
     query: z.input<typeof ListReplayItemsQuery>,
   ): Promise<ReplayItemPage> {
-    return this.#call(ReplayItemPage, 'GET', `${replayPath(jobId)}/items${search(query)}`);
+    const params = { path: { jobId }, query: given(query) };
+    return this.#ask(ReplayItemPage, (api, how) =>
+      api.GET('/v1/replays/{jobId}/items', { params, ...how }),
+    );
   }
 
   readmit(deliveryId: string, reason: string): Promise<Readmitted> {
-    return this.#call(Readmitted, 'POST', `${deliveryPath(deliveryId)}/readmit`, {
-      body: { reason },
-    });
+    const call = { params: { path: { deliveryId } }, body: { reason } };
+    return this.#ask(Readmitted, (api, how) =>
+      api.POST('/factory/deliveries/{deliveryId}/readmit', { ...call, ...how }),
+    );
   }
 
   listActions(query: z.input<typeof ListActionsQuery>): Promise<ActionPage> {
-    return this.#call(ActionPage, 'GET', `/v1/actions${search(query)}`);
+    return this.#ask(ActionPage, (api, how) =>
+      api.GET('/v1/actions', { params: { query: given(query) }, ...how }),
+    );
   }
 
   showAction(actionId: string): Promise<Action> {
-    return this.#call(Action, 'GET', actionPath(actionId));
+    return this.#ask(Action, (api, how) =>
+      api.GET('/v1/actions/{actionId}', { params: { path: { actionId } }, ...how }),
+    );
   }
 
   /** Waits up to `waitMs` for its end; what is answered may still be under way. */
@@ -151,78 +189,98 @@ export class ApiClient {
     body: z.input<typeof StartActionBody>,
     waitMs: number,
   ): Promise<Action> {
-    const path = `${actionPath(actionId)}${search({ waitMs: String(waitMs) })}`;
-    return this.#call(Action, 'PUT', path, { body, timeoutMs: TIMEOUT_MS + waitMs });
+    const params = { path: { actionId }, query: { waitMs: String(waitMs) } };
+    return this.#ask(
+      Action,
+      (api, how) => api.PUT('/v1/actions/{actionId}', { params, body: given(body), ...how }),
+      TIMEOUT_MS + waitMs,
+    );
   }
 
   cancelAction(actionId: string, reason: string): Promise<CancelAnswer> {
-    return this.#call(CancelAnswer, 'POST', `${actionPath(actionId)}/cancel`, { body: { reason } });
+    const call = { params: { path: { actionId } }, body: { reason } };
+    return this.#ask(CancelAnswer, (api, how) =>
+      api.POST('/v1/actions/{actionId}/cancel', { ...call, ...how }),
+    );
   }
 
   listCapabilities(query: z.input<typeof ListCapabilitiesQuery>): Promise<CapabilityPage> {
-    return this.#call(CapabilityPage, 'GET', `/v1/capabilities${search(query)}`);
+    return this.#ask(CapabilityPage, (api, how) =>
+      api.GET('/v1/capabilities', { params: { query: given(query) }, ...how }),
+    );
   }
 
   showCapability(
     capabilityId: string,
     query: z.input<typeof ShowCapabilityQuery>,
   ): Promise<CapabilityDetail> {
-    const path = `/v1/capabilities/${encodeURIComponent(capabilityId)}${search(query)}`;
-    return this.#call(CapabilityDetail, 'GET', path);
+    const params = { path: { capabilityId }, query: given(query) };
+    return this.#ask(CapabilityDetail, (api, how) =>
+      api.GET('/v1/capabilities/{capabilityId}', { params, ...how }),
+    );
   }
 
   /** @param plan as written: the API says what is wrong with it */
   verifyPlan(plan: object): Promise<PlanAnswer> {
-    return this.#call(PlanAnswer, 'POST', '/v1/plans/verify', { body: plan });
+    const body = plan as Given<z.input<typeof VerifyPlanBody>>;
+    return this.#ask(PlanAnswer, (api, how) => api.POST('/v1/plans/verify', { body, ...how }));
   }
 
   repinAction(actionId: string, reason: string): Promise<RepinAnswer> {
-    return this.#call(RepinAnswer, 'POST', `${actionPath(actionId)}/repin`, { body: { reason } });
-  }
-
-  resolveAction(actionId: string, body: z.input<typeof ResolveBody>): Promise<ResolveAnswer> {
-    return this.#call(ResolveAnswer, 'POST', `${actionPath(actionId)}/resolve`, { body });
-  }
-
-  listApprovals(query: z.input<typeof ListApprovalsQuery>): Promise<ApprovalPage> {
-    return this.#call(ApprovalPage, 'GET', `/v1/approvals${search(query)}`);
-  }
-
-  decideAction(
-    actionId: string,
-    verb: 'approve' | 'deny',
-    reason: string,
-  ): Promise<ApprovalAnswered> {
-    const path = `${actionPath(actionId)}/${verb}`;
-    return this.#call(ApprovalAnswered, 'POST', path, { body: { reason } });
+    const call = { params: { path: { actionId } }, body: { reason } };
+    return this.#ask(RepinAnswer, (api, how) =>
+      api.POST('/v1/actions/{actionId}/repin', { ...call, ...how }),
+    );
   }
 
   listAttempts(query: z.input<typeof ListAttemptsQuery>): Promise<AttemptPage> {
-    return this.#call(AttemptPage, 'GET', `/v1/route-attempts${search(query)}`);
+    return this.#ask(AttemptPage, (api, how) =>
+      api.GET('/v1/route-attempts', { params: { query: given(query) }, ...how }),
+    );
   }
 
   listQuotas(query: z.input<typeof ListQuotasQuery>): Promise<QuotaPage> {
-    return this.#call(QuotaPage, 'GET', `/v1/quotas${search(query)}`);
+    return this.#ask(QuotaPage, (api, how) =>
+      api.GET('/v1/quotas', { params: { query: given(query) }, ...how }),
+    );
   }
 
   listEvents(query: z.input<typeof ListEventsQuery>): Promise<EventPage> {
-    return this.#call(EventPage, 'GET', `/v1/events${search(query)}`);
+    return this.#ask(EventPage, (api, how) =>
+      api.GET('/v1/events', { params: { query: given(query) }, ...how }),
+    );
   }
 
   listEventSinks(query: z.input<typeof ListEventSinksQuery>): Promise<EventSinkPage> {
-    return this.#call(EventSinkPage, 'GET', `/v1/event-sinks${search(query)}`);
+    return this.#ask(EventSinkPage, (api, how) =>
+      api.GET('/v1/event-sinks', { params: { query: given(query) }, ...how }),
+    );
   }
 
   listRoutes(query: z.input<typeof ListRoutesQuery>): Promise<RoutePage> {
-    return this.#call(RoutePage, 'GET', `/v1/routes${search(query)}`);
+    return this.#ask(RoutePage, (api, how) =>
+      api.GET('/v1/routes', { params: { query: given(query) }, ...how }),
+    );
   }
 
   showRoute(actionId: string): Promise<RouteDetail> {
-    return this.#call(RouteDetail, 'GET', `/v1/routes/${encodeURIComponent(actionId)}`);
+    return this.#ask(RouteDetail, (api, how) =>
+      api.GET('/v1/routes/{actionId}', { params: { path: { actionId } }, ...how }),
+    );
   }
 
   fleetStatus(query: z.input<typeof FleetStatusQuery>): Promise<TenantFleet> {
-    return this.#call(TenantFleet, 'GET', `/v1/fleet/status${search(query)}`);
+    return this.#ask(TenantFleet, (api, how) =>
+      api.GET('/v1/fleet/status', { params: { query: given(query) }, ...how }),
+    );
+  }
+
+  get decisions(): DecisionsClient {
+    return new DecisionsClient((schema, call) => this.#ask(schema, call));
+  }
+
+  get subscriptions(): SubscriptionsClient {
+    return new SubscriptionsClient((schema, call) => this.#ask(schema, call));
   }
 
   /** The lines of the tenant's export, in whatever parts they come. */
@@ -231,51 +289,22 @@ export class ApiClient {
     return stream(`${this.#base}/v1/receipts/export`, request);
   }
 
-  async #call<Answer extends z.ZodType>(
+  #ask<Answer extends z.ZodType>(
     schema: Answer,
-    method: 'GET' | 'POST' | 'PUT',
-    path: string,
-    sent: {
-      readonly body?: object;
-      readonly headers?: Readonly<Record<string, string>>;
-      readonly timeoutMs?: number;
-    } = {},
+    call: ApiCall,
+    timeoutMs = TIMEOUT_MS,
   ): Promise<z.output<Answer>> {
-    const authorization = `Bearer ${this.#token}`;
-    const headers = { authorization, accept: 'application/json', ...sent.headers };
-    const { body, timeoutMs = TIMEOUT_MS } = sent;
-    const request = {
-      method,
-      headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    };
-    return await ask(schema, `${this.#base}${path}`, { request, timeoutMs });
+    return answered(schema, this.#base, { timeoutMs, call: (how) => call(this.#api, how) });
   }
 }
 
 /** The public keys at an address, e.g. `http://127.0.0.1:7380/.well-known/jwks.json`. */
 export function fetchKeySet(url: string): Promise<z.output<typeof KeySet>> {
-  const request = { headers: { accept: 'application/json' } };
-  return ask(KeySet, url, { request, timeoutMs: TIMEOUT_MS });
-}
-
-function deliveryPath(deliveryId: string): string {
-  return `/factory/deliveries/${encodeURIComponent(deliveryId)}`;
-}
-
-function replayPath(jobId: string): string {
-  return `/v1/replays/${encodeURIComponent(jobId)}`;
-}
-
-function actionPath(actionId: string): string {
-  return `/v1/actions/${encodeURIComponent(actionId)}`;
-}
-
-/** The query with its question mark; empty where nothing is asked for. */
-function search(query: Readonly<Record<string, string | readonly string[] | undefined>>): string {
-  const params = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    for (const one of typeof value === 'string' ? [value] : (value ?? [])) params.append(name, one);
-  }
-  return params.size === 0 ? '' : `?${params.toString()}`;
+  const call = async (how: CallHow) => {
+    const headers = { accept: 'application/json' };
+    const response = await fetch(url, { headers, redirect: 'error', ...how });
+    const content: unknown = await response.json();
+    return response.ok ? { data: content, response } : { error: content, response };
+  };
+  return answered(KeySet, url, { timeoutMs: TIMEOUT_MS, call });
 }

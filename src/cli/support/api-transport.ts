@@ -2,28 +2,46 @@
 import type { z } from 'zod';
 import { errorCatalogue, WaybillError, type ErrorCode } from '../../domain/errors';
 import { Problem } from '../../schemas/api-problems';
+import type { WaybillClient } from '../../client';
+
+const NOT_WAYBILL = 'its answer is not that of a Waybill API';
+
+/** How a call is made, whatever it asks for. */
+export interface CallHow {
+  readonly signal: AbortSignal;
+}
+
+export interface CallAnswer {
+  readonly data?: unknown;
+  readonly error?: unknown;
+  readonly response: Response;
+}
+
+/** A call by the typed client. */
+export type ApiCall = (api: WaybillClient, how: CallHow) => Promise<CallAnswer>;
 
 /**
+ * What a call answers, if that is what an API of Waybill would.
+ * @param base the API's address
  * @throws WaybillError with the code of the API's problem, or `api_unreachable` when there is no
  *   answer, or none that an API of Waybill would give
  */
-export async function ask<Answer extends z.ZodType>(
+export async function answered<Answer extends z.ZodType>(
   schema: Answer,
-  url: string,
-  { request, timeoutMs }: { readonly request: RequestInit; readonly timeoutMs: number },
+  base: string,
+  asked: { readonly timeoutMs: number; readonly call: (how: CallHow) => Promise<CallAnswer> },
 ): Promise<z.output<Answer>> {
-  const response = await fetch(url, {
-    ...request,
-    redirect: 'error',
-    signal: AbortSignal.timeout(timeoutMs),
-  }).catch((error: unknown) => {
-    throw unreachable(url, reasonOf(error, timeoutMs), error);
-  });
-  const content: unknown = await response.json().catch(() => null);
-  if (!response.ok) throw problem(url, response.status, content);
-  const answer = schema.safeParse(content);
+  const { timeoutMs, call } = asked;
+  const { data, error, response } = await call({ signal: AbortSignal.timeout(timeoutMs) }).catch(
+    (failure: unknown) => {
+      if (failure instanceof SyntaxError) throw unreachable(base, NOT_WAYBILL);
+      throw unreachable(base, reasonOf(failure, timeoutMs), failure);
+    },
+  );
+  if (!response.ok) throw problem(base, response.status, error);
+  const answer = schema.safeParse(data);
   if (answer.success) return answer.data;
-  throw unreachable(url, 'its answer is not that of a Waybill API');
+  throw unreachable(base, NOT_WAYBILL);
 }
 
 /**
