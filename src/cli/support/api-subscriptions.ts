@@ -50,7 +50,7 @@ export class SubscriptionsClient {
     const params = { path: { subscriptionId } };
     return this.#ask(Subscription, (api, how) =>
       api.PATCH('/factory/subscriptions/{subscriptionId}', {
-        ...{ params, body: body as Given<z.input<typeof ChangeSubscriptionBody>>, ...how },
+        ...{ params, body: body, ...how },
       }),
     );
   }
