@@ -53,6 +53,16 @@ create table waybill.deliveries (
   waiting_since timestamptz,
   -- By then a loop makes sure that a workflow attends to it; null when nothing is left to do.
   attend_at timestamptz,
+  -- Of an outbound one: {sideEffect, requestedBy, requestDigest, budget: {attempts, deadlineMs},
+  -- policyDecision, approvals: [{approvalId, approver, expiresAt}]}. Its dedup key is the caller's
+  -- idempotency key, its event type the operation.
+  sending jsonb,
+  -- No attempt of an outbound one is opened later: the caller's budget.
+  deadline_at timestamptz,
+  -- An outbound one may have had its effect, and nobody knows.
+  uncertain boolean not null default false,
+  -- Its row is from a backup: whether it was sent since, nobody knows.
+  restored boolean not null default false,
   receipt_seq integer not null default 0,
   receipt_digest text,
   event_seq integer not null default 0,
@@ -66,6 +76,8 @@ create table waybill.deliveries (
   constraint deliveries_attended check
     ((attend_at is not null) = (state in ('Received', 'Verified', 'Dispatched', 'Replayed'))),
   constraint deliveries_keyed check (dedup_key is not null or state = 'Rejected'),
+  constraint deliveries_sent check ((sending is not null) = (direction = 'outbound')
+    and (direction = 'outbound' or (deadline_at is null and not uncertain and not restored))),
   constraint deliveries_duplicate check ((duplicate_of is not null) = (state = 'Deduplicated'))
 ) with (fillfactor = 80);
 
@@ -85,6 +97,9 @@ create index deliveries_by_external_id on waybill.deliveries (tenant_id, externa
 -- What was rejected is readmitted once.
 create unique index deliveries_readmitted on waybill.deliveries (tenant_id, readmitted_from)
   where readmitted_from is not null;
+-- One delivery an idempotency key, as long as it is kept.
+create unique index deliveries_by_idempotency_key on waybill.deliveries (tenant_id, instance_id, dedup_key)
+  where direction = 'outbound';
 -- Every live delivery, most overdue first.
 create index deliveries_to_attend on waybill.deliveries (attend_at) where attend_at is not null;
 

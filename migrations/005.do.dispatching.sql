@@ -15,7 +15,7 @@ create function waybill.delivery_facts(d waybill.deliveries) returns jsonb
     'attempts', d.attempts, 'series', d.series, 'seriesAttempts', d.series_attempts,
     'seriesElapsedMs', case when d.series_started_at is null then 0
       else (extract(epoch from clock_timestamp() - d.series_started_at) * 1000)::bigint end,
-    'receivedAt', d.received_at, 'reason', d.reason, 'detail', d.detail,
+    'receivedAt', d.received_at, 'reason', d.reason, 'detail', d.detail, 'uncertain', d.uncertain,
     'receiptSeq', d.receipt_seq, 'receiptDigest', d.receipt_digest,
     'now', clock_timestamp());
 
@@ -56,6 +56,7 @@ declare
   v_deadline timestamptz;
   v_why text;
   v_gate text;
+  v_again_ms bigint;
 begin
   perform set_config('waybill.tenant', p_tenant, true);
   select * into d from waybill.deliveries
@@ -66,10 +67,19 @@ begin
   if d.attend_at is null then
     return query select 'settled', waybill.delivery_facts(d), null::bytea; return;
   end if;
-  v_chain := waybill.dispatch_chain(d);
+  v_chain := case d.direction when 'outbound' then waybill.sending_chain(d)
+    else waybill.dispatch_chain(d) end;
   select * into a from waybill.delivery_attempts
     where tenant_id = p_tenant and delivery_id = p_delivery and closed_at is null;
-  if found then
+  if found and d.direction = 'outbound' then
+    return query select 'in_flight', waybill.delivery_facts(d) || v_chain || jsonb_build_object(
+        'targetId', a.target_id, 'attempt', a.attempt_no, 'openedAt', a.opened_at,
+        'endsInMs', waybill.ms_until(a.deadline_at)),
+      (select r.content from waybill.artifacts r where a.target_id like 'action/%'
+        and r.tenant_id = p_tenant and r.sha256 = d.payload_sha256
+        and sha256(r.content) = d.payload_sha256);
+    return;
+  elsif found then
     return query select 'in_flight', waybill.delivery_facts(d) || v_chain || jsonb_build_object(
         -- The attempt's own target: the subscription may name another one by now.
         'targetId', t.target_id, 'targetKind', t.kind, 'target', t.config,
@@ -100,18 +110,24 @@ begin
     update waybill.deliveries set
         state = case state when 'Received' then 'Verified' else state end,
         version = version + case state when 'Received' then 1 else 0 end,
-        verified_at = clock_timestamp(), event_seq = event_seq + 1
+        verified_at = clock_timestamp(), event_seq = event_seq + case direction when 'inbound' then 1 else 0 end
       where tenant_id = p_tenant and delivery_id = p_delivery returning * into d;
-    perform waybill.emit_delivery_event(d, d.event_seq,
-      'connectors.deliveries.v1.delivery-received', jsonb_build_object(
-        'connectorId', d.connector_id, 'subscriptionId', d.subscription_id,
-        'eventType', d.event_type, 'payloadHash', encode(d.payload_sha256, 'hex')));
+    if d.direction = 'inbound' then
+      perform waybill.emit_delivery_event(d, d.event_seq,
+        'connectors.deliveries.v1.delivery-received', jsonb_build_object(
+          'connectorId', d.connector_id, 'subscriptionId', d.subscription_id,
+          'eventType', d.event_type, 'payloadHash', encode(d.payload_sha256, 'hex')));
+    end if;
   end if;
   v_deadline := clock_timestamp()
     + make_interval(secs => coalesce((v_chain->'target'->>'timeoutMs')::numeric, 10000) / 1000.0 + 10);
   v_why := v_chain->>'heldBy';
   v_gate := case when v_why is not null then v_chain->>'gate' end;
-  if v_why is null and coalesce(d.next_attempt_at <= clock_timestamp(), true) then
+  if v_why is null and d.direction = 'outbound' then
+    if coalesce(d.next_attempt_at <= clock_timestamp(), true) then
+      select p.why, p.again_ms into v_why, v_again_ms from waybill.sending_pace(d, v_chain) p;
+    end if;
+  elsif v_why is null and coalesce(d.next_attempt_at <= clock_timestamp(), true) then
     v_why := waybill.target_gate(d, v_chain->>'targetId', v_chain->>'targetKind', v_deadline);
     v_gate := case
       when v_why = 'draining' then d.gate
@@ -123,11 +139,13 @@ begin
     update waybill.deliveries set reason = 'held', detail = v_why,
         gate = v_gate, gated_at = coalesce(gated_at, clock_timestamp()),
         waiting_since = coalesce(waiting_since, clock_timestamp()),
-        attend_at = clock_timestamp() + case when v_gate is null then interval '5 minutes'
-          else interval '15 minutes' end
+        attend_at = clock_timestamp() + case
+          when v_again_ms is not null then make_interval(secs => v_again_ms / 1000.0 + 60)
+          when v_gate is null then interval '5 minutes' else interval '15 minutes' end
       where tenant_id = p_tenant and delivery_id = p_delivery returning * into d;
     return query select 'held', waybill.delivery_facts(d) || v_chain || jsonb_build_object(
-      'heldBy', v_why, 'againInMs', case when v_gate is not null then 600000 end), null::bytea; return;
+      'heldBy', v_why, 'againInMs', case when v_gate is not null then 600000 else v_again_ms end),
+      null::bytea; return;
   end if;
   if d.reason in ('held', 'released') then
     update waybill.deliveries set reason = null, detail = null, waiting_since = null,
@@ -177,8 +195,9 @@ create function waybill.dispatch_chain(d waybill.deliveries) returns jsonb
       'targetId', t.target_id, 'targetKind', t.kind, 'target', t.config,
       'retry', coalesce(s.retry_profile, v.retry_profile, g.default_retry),
       'broken', case
-        when s.state = 'deactivated' then 'subscription_deactivated'
+        -- A revoked instance deactivates its subscriptions: it is the reason.
         when i.status = 'revoked' then 'instance_revoked'
+        when s.state = 'deactivated' then 'subscription_deactivated'
         when v.status = 'revoked' then 'connector_revoked' end)
     from waybill.subscriptions s
     join waybill.targets t on t.tenant_id = s.tenant_id and t.target_id = s.target_id
@@ -190,7 +209,8 @@ create function waybill.dispatch_chain(d waybill.deliveries) returns jsonb
 
 -- Closes an attempt with its outcome and carries out the decision about the delivery, all or
 -- nothing. p_close: {outcome, reason, detail, status, durationMs, answerSha256, answerHead,
--- decision: acknowledged | retry | failed, delayMs, pauseSubscription, targetHealth}; p_receipt (null for retry):
+-- decision: acknowledged | retry | failed, failReason (of the delivery, where it is not the attempt's),
+-- delayMs, pauseSubscription, targetHealth}; p_receipt (null for retry):
 -- {seq, previousDigest, kind, jws, digest}. Answers:
 --   closed         done, or had been done by this very call before;
 --   fence_lost     the attempt is over already with another outcome: kept as late evidence;
@@ -230,11 +250,17 @@ begin
       duration_ms = (p_close->>'durationMs')::integer, answer_sha256 = p_close->>'answerSha256',
       answer_head = p_close->>'answerHead'
     where tenant_id = p_tenant and delivery_id = p_delivery and attempt_no = p_attempt;
+  if d.direction = 'outbound' then
+    update waybill.deliveries set uncertain = p_close->>'decision' <> 'acknowledged'
+        and (uncertain or p_close->>'outcome' = 'unknown')
+      where tenant_id = p_tenant and delivery_id = p_delivery returning * into d;
+  end if;
   case p_close->>'decision'
     when 'acknowledged' then
       perform waybill.settle_delivery(d, 'Acknowledged', null, null, p_receipt);
     when 'failed' then
-      perform waybill.settle_delivery(d, 'Failed', p_close->>'reason', p_close->>'detail', p_receipt);
+      perform waybill.settle_delivery(d, 'Failed', coalesce(p_close->>'failReason', p_close->>'reason'),
+        p_close->>'detail', p_receipt);
     when 'retry' then
       update waybill.deliveries set
           next_attempt_at = clock_timestamp() + make_interval(secs => (p_close->>'delayMs')::numeric / 1000.0),

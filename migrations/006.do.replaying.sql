@@ -16,9 +16,12 @@ $$;
 --   replayed           just now;
 --   already_replaying  an earlier replay is under way: two clicks are one replay;
 --   not_failed         with the state it is in;
+--   uncertain          an outbound one that may have had its effect, and that is not confirmed;
+--   approval_missing   such a one of the class external, without a new approval;
 --   chain_moved | unknown_delivery
 create function waybill.replay_delivery(
-  p_tenant text, p_delivery uuid, p_replayed_by text, p_reason text, p_receipt jsonb
+  p_tenant text, p_delivery uuid, p_replayed_by text, p_reason text, p_receipt jsonb,
+  p_allowed jsonb default '{}'   -- confirmUncertain, approval: {approvalId, approver, expiresAt}
 ) returns jsonb language plpgsql as $$
 declare
   d waybill.deliveries;
@@ -32,8 +35,26 @@ begin
       case when d.series > 1 and d.attend_at is not null then 'already_replaying' else 'not_failed' end,
       'facts', waybill.delivery_facts(d));
   end if;
+  if d.uncertain and not coalesce((p_allowed->>'confirmUncertain')::boolean, false) then
+    return jsonb_build_object('answer', 'uncertain');
+  end if;
+  -- What was approved was one effect; whether there is to be a second one is decided anew.
+  if d.uncertain and d.sending->>'sideEffect' = 'external' and (
+      coalesce(p_allowed->'approval', 'null') = 'null'
+      or d.sending->'approvals' @> jsonb_build_array(
+        jsonb_build_object('approvalId', p_allowed->'approval'->'approvalId'))) then
+    return jsonb_build_object('answer', 'approval_missing');
+  end if;
   if waybill.chain_moved(d, p_receipt) then
     return jsonb_build_object('answer', 'chain_moved', 'facts', waybill.delivery_facts(d));
+  end if;
+  if d.direction = 'outbound' then
+    update waybill.deliveries set restored = false,
+        deadline_at = clock_timestamp()
+          + make_interval(secs => (d.sending->'budget'->>'deadlineMs')::numeric / 1000.0),
+        sending = case when coalesce(p_allowed->'approval', 'null') = 'null' then sending
+          else jsonb_set(sending, '{approvals}', (sending->'approvals') || jsonb_build_array(p_allowed->'approval')) end
+      where tenant_id = p_tenant and delivery_id = p_delivery;
   end if;
   update waybill.deliveries set
       state = 'Replayed', version = version + 1, series = series + 1, series_attempts = 0,

@@ -66,6 +66,10 @@ create table waybill.actions (
   approval_id text,
   -- What the caller's policy has said of it, as given: {id, decision, policy}.
   policy_decision jsonb,
+  -- What its host said last of how far it is, while it is open; for people.
+  progress_note text check (length(progress_note) <= 500),
+  progress_percent smallint check (progress_percent between 0 and 100),
+  progress_at timestamptz,
   primary key (tenant_id, action_id),
   constraint actions_closed check
     ((closed_at is not null) = (state in ('completed', 'failed', 'cancelled'))),

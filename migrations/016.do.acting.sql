@@ -100,6 +100,7 @@ begin
       result_sha256 = decode(v_result->>'resultSha256', 'hex'), error_code = v_result->>'errorCode',
       state = v_state, version = version + 1, closed_at = clock_timestamp(), attend_at = null,
       uncertain = false, repeatable = false, waiting_since = null,
+      progress_note = null, progress_percent = null, progress_at = null,
       reason = p_result->>'reason', detail = p_result->>'detail',
       receipt_seq = (p_receipt->>'seq')::integer, receipt_digest = p_receipt->>'digest'
     where tenant_id = a.tenant_id and action_id = a.action_id returning * into a;

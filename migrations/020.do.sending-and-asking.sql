@@ -52,6 +52,9 @@ begin
       state = case when p_resume then state else 'dispatching' end,
       version = version + (not p_resume)::integer,
       store_epoch = coalesce(store_epoch, x.store_epoch), last_sent_at = clock_timestamp(),
+      progress_note = case when p_resume then progress_note end,
+      progress_percent = case when p_resume then progress_percent end,
+      progress_at = case when p_resume then progress_at end,
       attend_at = t.deadline_at + interval '5 seconds'
     where tenant_id = p_tenant and action_id = p_action;
   return query select jsonb_build_object('kind', 'send', 'route', waybill.route_json(r),
@@ -248,7 +251,7 @@ $$;
 --   not_started   sealed: it may be reserved again, or is cancelled where that was asked for;
 --   repeatable    doing it again is safe and finds out;
 --   needs_operator  reason, detail;
---   again         reason, detail, inMs: nothing yet.
+--   again         reason, detail, inMs: nothing yet; progress: what the host says of it, or null.
 -- Answers {kind, action}: concluded | fence_lost (a newer call was made since: nothing changed) |
 -- unknown_route | sign (see ask_receipt). A result counts whoever brings it.
 create function waybill.conclude_fencing(
@@ -325,6 +328,7 @@ begin
         attend_at = clock_timestamp()
           + make_interval(secs => coalesce((p_found->>'inMs')::numeric, 0) / 1000.0 + 60)
       where tenant_id = p_tenant and action_id = p_action returning * into a;
+    perform waybill.write_progress(a, p_found->'progress');
   end if;
   if v_due = 'host_found' then
     a := waybill.keep_receipt(a, p_receipt);

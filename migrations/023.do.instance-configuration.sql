@@ -6,7 +6,10 @@ alter table waybill.instances
   add column config jsonb check (config is null or jsonb_typeof(config) = 'object'),
   -- Where the account's secret is kept: a reference, never the value.
   add column secret_ref text check (length(secret_ref) between 1 and 1000),
-  -- Which revision of version, grants, status, config and secret_ref this is.
+  -- What signs that which is sent, the newest first: references, too.
+  add column signing_secret_refs text[] not null default '{}'
+    check (cardinality(signing_secret_refs) <= 2 and array_position(signing_secret_refs, null) is null),
+  -- Which revision of version, grants, status, config and secrets this is.
   add column config_revision bigint not null default 1 check (config_revision >= 1);
 
 -- Takes one of the two locks of a publication until the end of the transaction; false: it was not to

@@ -284,6 +284,9 @@ begin
   update waybill.replicas set status = 'offline', lease_ends_at = '-infinity', contrary = 0,
     sequence = sequence + 1, health_revision = health_revision + 1,
     incarnation = greatest(incarnation + 1, floor(extract(epoch from v_since))::bigint);
+  -- What is being sent to vendors may have been sent since; only some of those know repeats.
+  update waybill.deliveries set uncertain = true, restored = true
+    where direction = 'outbound' and attend_at is not null;
   insert into waybill.audit_log (tenant_id, actor, action, subject)
     values (null, p_by, 'recovery.begin', 'deployment');
   return v_since;

@@ -101,12 +101,16 @@ end;
 create function waybill.tenant_in_flight(p_tenant text) returns integer
   language sql volatile
 begin atomic
-  select coalesce(sum(x.under_way), 0)::integer
+  select (select coalesce(sum(x.under_way), 0)::integer
     from waybill.targets t cross join lateral (
       select count(*) as under_way from waybill.delivery_attempts a
         where a.tenant_id = t.tenant_id and a.target_id = t.target_id and a.closed_at is null
           and a.deadline_at > clock_timestamp()) x
-    where t.tenant_id = p_tenant and t.kind = 'http';
+    where t.tenant_id = p_tenant and t.kind = 'http')
+    -- What is sent through connections has no target of that table: http/<instance>/<operation>.
+    + (select count(*) from waybill.delivery_attempts a
+      where a.tenant_id = p_tenant and a.target_id like 'http/%' and a.closed_at is null
+        and a.deadline_at > clock_timestamp())::integer;
 end;
 
 -- Whether a breaker that is not closed takes one attempt now.

@@ -12,6 +12,7 @@ const held = new Set(
 export type PointName =
   | 'ingest.verified'
   | 'ingest.committed'
+  | 'sending.stored'
   | 'attend.claimed'
   | 'attend.started'
   | 'attempt.begun'
@@ -27,6 +28,8 @@ export type PointName =
   | 'bulk-replay.signed'
   | 'bulk-replay.concluded'
   | 'publication.written'
+  | 'certification.tried'
+  | 'certification.judged'
   | 'sink.claimed'
   | 'sink.sent'
   | 'sink.settled'

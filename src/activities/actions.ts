@@ -11,8 +11,7 @@ import { asStep, whileBeating } from './beating';
 export function actionActivities(services: ActionServices): ActionActivities {
   return {
     nextStep: (request) => asStep(() => nextStep(services, request)),
-    dispatchAction: (request) =>
-      whileBeating(({ signal }) => dispatchAction(services, request, signal)),
+    dispatchAction: (request) => whileBeating((run) => dispatchAction(services, request, run)),
     settleAttempt: (step) => asStep(() => settleAttempt(services, step)),
     askHost: (request) => whileBeating(({ signal }) => askHost(services, request, signal)),
     cancelAction: (request) => asStep(() => decideCancel(services, request)),

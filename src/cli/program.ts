@@ -8,6 +8,8 @@ import { addApi } from './api';
 import { addApprovals } from './approvals';
 import { addApply } from './apply';
 import { addCapabilities } from './capabilities';
+import { addConformance } from './conformance';
+import { addDeliver } from './deliver';
 import { addDeliveries } from './deliveries';
 import { addDemoProvider } from './demo-provider';
 import { addDemoReceiver } from './demo-receiver';
@@ -80,6 +82,7 @@ function buildProgram(): Command {
   addMigrate(program);
   addApply(program);
   addDiff(program);
+  addDeliver(program);
   addDeliveries(program);
   addTargets(program);
   addSubscriptions(program);
@@ -89,6 +92,7 @@ function buildProgram(): Command {
   addEvidence(program);
   addActions(program);
   addApprovals(program);
+  addConformance(program);
   addCapabilities(program);
   addPlans(program);
   addRoutes(program);

@@ -23,6 +23,8 @@ const row = `
   encode(a.request_sha256, 'hex') as "requestDigest", ${utc('a.created_at')} as "createdAt",
   ${utc('a.closed_at')} as "closedAt", ${utc('a.deadline_at')} as "deadlineAt",
   a.retry_budget as "retryBudget", a.affinity_key as "affinityKey",
+  case when a.progress_note is not null then jsonb_build_object('note', a.progress_note,
+    'percent', a.progress_percent, 'at', ${utc('a.progress_at')}) end as progress,
   ${attemptCount('a')} as "attemptCount", waybill.action_result(a) as result`;
 
 const matches = `a.tenant_id = $1

@@ -4,12 +4,12 @@ import { WaybillError } from '../domain/errors';
 import type { AttemptOutcome, TargetHealth } from '../domain/attempts';
 import type { DeliveryId, SubscriptionId, TenantId } from '../domain/ids';
 import type { DeliveryRef } from '../domain/delivery-activities';
+import type { CarriedApproval } from '../domain/sending';
 import type { ReceiptRow } from '../domain/receipts';
 import {
   CloseAttemptAnswer,
   DeliveryFacts,
   FailDeliveryAnswer,
-  ForgottenCounts,
   IngestAnswer,
   OpenAttemptAnswer,
   ReleasedAnswer,
@@ -47,7 +47,7 @@ export const deliveryStatements = {
   },
   replay: {
     name: 'delivery_replay',
-    text: 'select waybill.replay_delivery($1, $2, $3, $4, $5) as answer',
+    text: 'select waybill.replay_delivery($1, $2, $3, $4, $5, $6) as answer',
   },
   claimUnattended: {
     name: 'delivery_claim_unattended',
@@ -57,10 +57,6 @@ export const deliveryStatements = {
     name: 'delivery_release_gated',
     text: `select released, after_tenant as "tenantId", after_gate as gate
       from waybill.release_gated($1, $2, $3, $4)`,
-  },
-  forgetExpired: {
-    name: 'delivery_forget_expired',
-    text: 'select waybill.forget_expired($1) as forgotten',
   },
 } as const satisfies Record<string, Statement>;
 
@@ -99,6 +95,8 @@ export interface VerifiedRequest extends ReceivedRequest {
 export interface AttemptClose {
   readonly outcome: AttemptOutcome;
   readonly reason: string | null;
+  /** Of the delivery that fails with it; left out or null: the attempt's own. */
+  readonly failReason?: string | null;
   readonly detail: string | null;
   readonly status: number | null;
   readonly durationMs: number | null;
@@ -222,11 +220,17 @@ export async function readDeliveryFacts(
   return DeliveryFacts.nullable().parse(onlyRow(rows)['facts']);
 }
 
+/** What a replay of something that is sent may need: see `waybill.replay_delivery`. */
+export interface ReplayAllowed {
+  readonly confirmUncertain: boolean;
+  readonly approval: CarriedApproval | null;
+}
+
 /** Failed → Replayed, or why not; see `waybill.replay_delivery`. */
 export async function replayDelivery(
   db: Database,
   ref: DeliveryRef,
-  who: { readonly replayedBy: string; readonly reason: string },
+  who: { readonly replayedBy: string; readonly reason: string; readonly allowed?: ReplayAllowed },
   receipt: ReceiptRow,
 ): Promise<ReplayDeliveryAnswer> {
   const rows = await db.query(deliveryStatements.replay, [
@@ -235,6 +239,7 @@ export async function replayDelivery(
     who.replayedBy,
     who.reason,
     JSON.stringify(receipt),
+    JSON.stringify(who.allowed ?? {}),
   ]);
   return ReplayDeliveryAnswer.parse(onlyRow(rows)['answer']);
 }
@@ -271,16 +276,6 @@ export async function releaseGated(
 ): Promise<ReleasedAnswer> {
   const values = [limit, gates, after.tenantId, after.gate];
   return ReleasedAnswer.parse(onlyRow(await db.query(deliveryStatements.releaseGated, values)));
-}
-
-/**
- * Forgets up to `limit` rejected payloads and as many expired dedup keys (role operations); true when
- * there may be more.
- */
-export async function forgetExpired(db: Database, limit: number): Promise<boolean> {
-  const rows = await db.query(deliveryStatements.forgetExpired, [limit]);
-  const { rejectedPayloads, dedupKeys } = ForgottenCounts.parse(onlyRow(rows)['forgotten']);
-  return rejectedPayloads === limit || dedupKeys === limit;
 }
 
 /** A verified request as the database takes it. */

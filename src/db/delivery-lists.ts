@@ -24,6 +24,7 @@ const row = `
   d.delivery_id as "deliveryId", d.direction, d.connector_id as "connectorId",
   d.instance_id as "instanceId", d.subscription_id as "subscriptionId",
   d.external_id as "externalId", d.event_type as "eventType", d.state, d.reason, d.detail,
+  d.uncertain,
   d.attempts, d.series, d.duplicate_of as "duplicateOf",
   d.readmitted_from as "readmittedFrom", d.conflict,
   encode(d.payload_sha256, 'hex') as "payloadSha256", d.payload_bytes as "payloadBytes",
@@ -111,7 +112,7 @@ function historyText(): string {
   });
   return `
 select ${row},
-  d.content_type as "contentType", d.kept_headers as "keptHeaders", d.evidence,
+  d.content_type as "contentType", d.kept_headers as "keptHeaders", d.evidence, d.sending,
   ${attempts} as "attemptHistory", ${receipts} as receipts, ${replays} as replays
   from waybill.deliveries d
   where d.tenant_id = $1 and d.delivery_id = $2`;

@@ -1,4 +1,5 @@
 /** Retention of deliveries, over a pool of role `waybill_operations`. One batch a statement. */
+import { ForgottenCounts } from '../schemas/delivery-rows';
 import type { Database, Statement } from './database';
 import { onlyRow } from './database';
 
@@ -14,6 +15,10 @@ export const deliveryRetentionStatements = {
   deliveries: {
     name: 'retention_deliveries',
     text: 'select waybill.retain_deliveries($1, $2, $3) as gone',
+  },
+  forgetExpired: {
+    name: 'delivery_forget_expired',
+    text: 'select waybill.forget_expired($1) as forgotten',
   },
 } as const satisfies Record<string, Statement>;
 
@@ -44,4 +49,14 @@ export async function retainPayloads(db: Database, batch: RetentionBatch): Promi
 export async function retainDeliveries(db: Database, batch: RetentionBatch): Promise<number> {
   const values = [batch.tenant, batch.state, batch.limit];
   return Number(onlyRow(await db.query(deliveryRetentionStatements.deliveries, values))['gone']);
+}
+
+/**
+ * Forgets up to `limit` rejected payloads and as many expired dedup keys and idempotency keys (role operations); true when
+ * there may be more.
+ */
+export async function forgetExpired(db: Database, limit: number): Promise<boolean> {
+  const rows = await db.query(deliveryRetentionStatements.forgetExpired, [limit]);
+  const counts = ForgottenCounts.parse(onlyRow(rows)['forgotten']);
+  return Object.values(counts).includes(limit);
 }

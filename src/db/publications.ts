@@ -52,25 +52,28 @@ export const publicationStatements = {
     name: 'publication_versions',
     text: `insert into waybill.connector_versions
         (connector_id, version, status, webhook_scheme, retry_profile, content_digest,
-          artifact_digest, manifest_digest, profiles, rate_limit)
+          artifact_digest, manifest_digest, profiles, rate_limit, outbound)
       select connector, version, status, "webhookScheme", retry, digest, "artifactDigest",
-          "manifestDigest", profiles, "rateLimit"
+          "manifestDigest", profiles, "rateLimit", outbound
         from jsonb_to_recordset($1) as r(connector text, version text, status text,
           "webhookScheme" jsonb, retry jsonb, digest text, "artifactDigest" text,
-          "manifestDigest" text, profiles text[], "rateLimit" jsonb)
+          "manifestDigest" text, profiles text[], "rateLimit" jsonb, outbound jsonb)
       on conflict (connector_id, version) do update set status = excluded.status`,
   },
   instances: {
     name: 'publication_instances',
     text: `insert into waybill.instances
         (tenant_id, instance_id, connector_id, version, status, grants, config, secret_ref,
-          config_revision)
-      select tenant, id, connector, version, status, grants, config, "secretRef", "configRevision"
+          signing_secret_refs, config_revision)
+      select tenant, id, connector, version, status, grants, config, "secretRef",
+          "signingSecretRefs", "configRevision"
         from jsonb_to_recordset($1) as r(tenant text, id text, connector text, version text,
-          status text, grants text[], config jsonb, "secretRef" text, "configRevision" bigint)
+          status text, grants text[], config jsonb, "secretRef" text, "signingSecretRefs" text[],
+          "configRevision" bigint)
       on conflict (tenant_id, instance_id) do update
         set version = excluded.version, status = excluded.status, grants = excluded.grants,
             config = excluded.config, secret_ref = excluded.secret_ref,
+            signing_secret_refs = excluded.signing_secret_refs,
             config_revision = excluded.config_revision`,
   },
   targets: {
@@ -121,6 +124,19 @@ export const publicationStatements = {
       on conflict (tenant_id, subscription_id) do update
         set ingress_ref = excluded.ingress_ref, secrets = excluded.secrets,
             body_limit_bytes = excluded.body_limit_bytes`,
+  },
+  forgetRetired: {
+    name: 'publication_forget_retired',
+    text: `delete from waybill.retired_ingresses o
+        using jsonb_to_recordset($1) as r(tenant text, id text)
+        where o.tenant_id = r.tenant and o.subscription_id = r.id`,
+  },
+  retiredIngresses: {
+    name: 'publication_retired_ingresses',
+    text: `insert into waybill.retired_ingresses (ingress_ref, tenant_id, subscription_id, valid_until)
+      select p.ref, r.tenant, r.id, p.until
+        from jsonb_to_recordset($1) as r(tenant text, id text, previous jsonb)
+        cross join lateral jsonb_to_recordset(r.previous) as p(ref text, until timestamptz)`,
   },
   revision: {
     name: 'publication_revision',
@@ -232,7 +248,9 @@ export async function finishPublication(
   await writeCapacities(run, rows.capacities);
   await writeAll(run, statements.subscriptions, rows.subscriptions);
   await writeAll(run, statements.releaseIngresses, rows.ingresses);
+  await writeAll(run, statements.forgetRetired, rows.ingresses);
   await writeAll(run, statements.ingresses, rows.ingresses);
+  await writeAll(run, statements.retiredIngresses, rows.ingresses);
   const revision = Number(onlyRow(await run(statements.revision, []))['revision']);
   await writeEvents(run, rows);
   await run(statements.audit, [audited.actor, revision, JSON.stringify(audited.detail)]);

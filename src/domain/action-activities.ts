@@ -7,6 +7,7 @@
 import type { ActionRef, CANCEL_DECISIONS } from './action-service';
 import type { ActionState } from './action-states';
 import type { ApprovalAnswer } from './approvals';
+import type { Progress } from './host-protocol';
 import type { DeliveryId } from './ids';
 import type { Resolution, ResolveAnswer } from './resolutions';
 
@@ -86,13 +87,15 @@ export interface DispatchRequest extends ActionRef {
   readonly fence: number;
   /** The host was at work when it was last heard of: the same request again attaches to that. */
   readonly resume: boolean;
+  /** How long the call may go on asking a host that says it is at work, in milliseconds. */
+  readonly followMs: number;
 }
 
 /** How sending the request ended; unless its host is at work, the attempt is settled by then. */
 export type Dispatched =
   | Closed
   /** The host is at work; the attempt stays open. */
-  | { readonly kind: 'running'; readonly progress: string | null }
+  | { readonly kind: 'running'; readonly progress: Progress | null }
   /** Proven that nothing began. */
   | {
       readonly kind: 'not_started';

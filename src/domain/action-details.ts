@@ -10,6 +10,7 @@ import type {
   NextStep,
   OperatorNeeded,
 } from './action-activities';
+import type { Progress } from './host-protocol';
 
 type Wait = Extract<NextStep, { kind: 'wait' }>;
 type Again = Extract<Asked, { kind: 'again' }>;
@@ -36,9 +37,15 @@ export function resendDetails(answer: NotStarted): string {
   );
 }
 
-export function runningDetails(progress: string | null): string {
-  const says = progress === null ? '' : ` It says: ${progress}.`;
+export function runningDetails(progress: Progress | null): string {
+  const says = progress === null ? '' : ` It says: ${inCode(progress)}.`;
   return `**Its host is at work.**${says} It is asked again soon. Nothing needs doing.`;
+}
+
+/** A host's word: shown as it is, and not as Markdown. */
+function inCode({ note, percent }: Progress): string {
+  const text = note.replaceAll('`', "'");
+  return percent === null ? `\`${text}\`` : `\`${text}\` (${percent} %)`;
 }
 
 export function againDetails(answer: Again): string {

@@ -39,6 +39,13 @@ export const FAILURE_REASONS = [
   'action_conflict',
   'action_failed',
   'action_cancelled',
+  // Of what is sent.
+  'uncertain',
+  'request_invalid',
+  'deadline_exceeded',
+  'grant_missing',
+  'operation_unknown',
+  'approval_missing',
 ] as const;
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 

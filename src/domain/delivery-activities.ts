@@ -96,6 +96,10 @@ export type ReplayAnswer =
   /** A replay of this delivery is already under way. */
   | { readonly kind: 'already_replaying'; readonly state: DeliveryState; readonly series: number }
   | { readonly kind: 'not_failed'; readonly state: DeliveryState }
+  /** An outbound one that may have had its effect: somebody has to confirm that they know. */
+  | { readonly kind: 'uncertain' }
+  /** Such a one of the class `external`, without an approval of its own. */
+  | { readonly kind: 'approval_required'; readonly detail: string }
   | { readonly kind: 'unknown_delivery' };
 
 export interface DeliveryActivities {

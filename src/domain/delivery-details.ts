@@ -39,6 +39,18 @@ const HELD: Readonly<Record<string, readonly [cause: string, remedy: string]>> =
     'others that waited for the same target go first, at its drain rate',
     'wait, or publish the target with a higher `drainPerSecond`',
   ],
+  rate_limited: [
+    "its connection has sent as much as the connector's rate limit allows for now",
+    'wait; its turn comes',
+  ],
+  recovering: [
+    'the database was restored, and nothing is sent before that is over',
+    'end it with `waybill recover --release`',
+  ],
+  evidence_expired: [
+    "the evidence of its connector's version has expired",
+    'publish newer evidence of the version',
+  ],
   instance_disabled: ['its instance is disabled', 'publish the instance as `enabled`'],
   connector_disabled: ['its connector is disabled', 'have a platform admin enable the connector'],
 };
@@ -59,8 +71,17 @@ export function failedDetails(
   closesAtIso: string,
 ): string {
   const attempts = answer.attempts === 1 ? '1 attempt' : `${answer.attempts} attempts`;
+  const failed = `**Failed** after ${attempts}: ${answer.detail} (\`${answer.reason}\`). `;
+  if (answer.reason === 'uncertain') {
+    return (
+      failed +
+      'It may have had its effect, so it is not sent again by itself. Look at the vendor; only if ' +
+      `there is nothing, run \`waybill deliveries replay ${deliveryId} --confirm-uncertain ` +
+      `--reason "why"\`. This page closes at ${closesAtIso}.`
+    );
+  }
   return (
-    `**Failed** after ${attempts}: ${answer.detail} (\`${answer.reason}\`). ` +
+    failed +
     'Repair the target, then send this workflow the signal `replay` ' +
     'with the input `{"by": "your name", "reason": "why"}`, ' +
     `or run \`waybill deliveries replay ${deliveryId} --reason "why"\`. ` +

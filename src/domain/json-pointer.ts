@@ -6,3 +6,15 @@ export function pointerSteps(pointer: string): string[] {
     .slice(1)
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
+
+/** The value at a JSON pointer; undefined, which JSON does not know, where there is none. */
+export function valueAt(whole: unknown, pointer: string): unknown {
+  let value = whole;
+  for (const key of pointerSteps(pointer)) {
+    if (typeof value !== 'object' || value === null) return undefined;
+    if (Array.isArray(value) && !/^(0|[1-9]\d*)$/.test(key)) return undefined;
+    if (!Object.hasOwn(value, key)) return undefined;
+    value = (value as Record<string, unknown>)[key];
+  }
+  return value;
+}

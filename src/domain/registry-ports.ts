@@ -6,6 +6,7 @@ import type { ActionState } from './action-states';
 import type { ActionRef } from './action-service';
 import type { PolicyDecision } from './approvals';
 import type { RecoveryKind, SideEffect } from './capabilities';
+import type { ResolutionAnswer, ResolutionWish } from './capability-resolution';
 import type { TenantId } from './ids';
 import type { BeginRepin, ConcludeRepin, RepinWish } from './repin';
 import type {
@@ -46,6 +47,11 @@ export interface CapabilityCatalog {
     capabilityIds: readonly string[],
   ): Promise<{ readonly revision: number; readonly contracts: readonly PlannedContract[] }>;
   revision(): Promise<number>;
+  /**
+   * The instance to which a new action of this capability, or of any of this interface, would go first,
+   * whatever room its hosts have (docs/architecture, "Reading the catalog").
+   */
+  resolve(tenantId: TenantId, wish: ResolutionWish): Promise<ResolutionAnswer>;
 }
 
 /** A contract as it holds for one tenant. */

@@ -129,17 +129,19 @@ export type ReserveAnswer =
   /** The deployment recovers from a restore: nothing is reserved until it is released. */
   | { readonly kind: 'recovering'; readonly retryInMs: number };
 
-export type BindingFault =
-  | 'no_binding'
-  | 'binding_disabled'
-  | 'instance_disabled'
-  | 'connector_disabled'
-  | 'version_not_active'
+export const BINDING_FAULTS = [
+  'no_binding',
+  'binding_disabled',
+  'instance_disabled',
+  'connector_disabled',
+  'version_not_active',
   /** Evidence that the deployment requires of the version is missing or has expired. */
-  | 'evidence_expired'
-  | 'capability_not_offered'
-  | 'credential_revoked'
-  | 'affinity_unavailable';
+  'evidence_expired',
+  'capability_not_offered',
+  'credential_revoked',
+  'affinity_unavailable',
+] as const;
+export type BindingFault = (typeof BINDING_FAULTS)[number];
 
 export type ReplicaFault =
   | 'none_registered'

@@ -15,6 +15,7 @@ export interface CursorScope {
     | 'routes'
     | 'replicas'
     | 'capabilities'
+    | 'connectors'
     | 'attempts'
     | 'approvals'
     | 'quotas'
@@ -22,7 +23,8 @@ export interface CursorScope {
     | 'replay-items'
     | 'events'
     | 'event-sinks'
-    | 'targets';
+    | 'targets'
+    | 'subscriptions';
   readonly tenantId: TenantId;
   readonly filters: Readonly<Record<string, unknown>>;
 }

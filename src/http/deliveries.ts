@@ -71,7 +71,11 @@ export function deliveryRoutes(app: FastifyInstance, deps: HttpDeps): void {
       body: ReplayBody,
       response: {
         202: answer('Decided; the attempts follow. Two calls are one replay.', ReplayAccepted),
-        ...problems([...EVERY_CALL, 'not_found', 'delivery_not_failed', 'body_too_large']),
+        ...problems([
+          ...EVERY_CALL,
+          ...(['not_found', 'delivery_not_failed', 'body_too_large'] as const),
+          ...(['delivery_uncertain', 'approval_required'] as const),
+        ]),
       },
     },
     handler: async (request, reply) =>
@@ -118,7 +122,9 @@ async function replay(
 ): Promise<ReplayAccepted> {
   const { tenantId, subject } = principalOf(request);
   const ref: DeliveryRef = { tenantId, deliveryId: deliveryId(asked.deliveryId) };
-  const decided = await deps.replay(ref, { replayedBy: subject, reason: asked.reason });
+  const { reason, confirmUncertain, approval = null } = asked;
+  const who = { replayedBy: subject, reason, confirmUncertain, approval };
+  const decided = await deps.replay(ref, who);
   deps.log.info({ ...ref, replayedBy: subject, outcome: decided.kind }, 'replay asked for');
   switch (decided.kind) {
     case 'unknown_delivery':
@@ -129,6 +135,10 @@ async function replay(
         `The delivery is ${decided.state}; only a failed one can be replayed.`,
         { extra: { state: decided.state } },
       );
+    case 'uncertain':
+      throw new WaybillError('delivery_uncertain', '', { field: 'confirmUncertain' });
+    case 'approval_required':
+      throw new WaybillError('approval_required', decided.detail, { field: 'approval' });
     case 'replayed':
       deps.starter.nudge(ref);
       return { ...accepted(ref), outcome: 'replayed', series: decided.series, state: 'Replayed' };

@@ -10,20 +10,23 @@ export const PROBLEM_TYPE = 'application/problem+json';
 /** When a sender may try again that met a passing fault of ours. */
 const RETRY_AFTER_S = 5;
 
+type ProblemExtra = Pick<Problem, 'state' | 'checks' | 'reason' | 'requestDigest'>;
+
 /** A failure whose answer needs more than its code, detail and field. */
 export class HttpProblem extends WaybillError {
   readonly headers: Readonly<Record<string, string>>;
-  readonly extra: Pick<Problem, 'state' | 'checks' | 'reason'>;
+  readonly extra: ProblemExtra;
 
   constructor(
     code: ErrorCode,
     detail: string,
     more: {
       readonly headers?: Readonly<Record<string, string>>;
-      readonly extra?: Pick<Problem, 'state' | 'checks' | 'reason'>;
+      readonly extra?: ProblemExtra;
+      readonly field?: string;
     },
   ) {
-    super(code, detail);
+    super(code, detail, more.field === undefined ? {} : { field: more.field });
     this.headers = more.headers ?? {};
     this.extra = more.extra ?? {};
   }
@@ -39,7 +42,11 @@ export function problemHandler(
       // A probe asks every few seconds while a process comes up: that is no failure to look into.
       const level = failure.code === 'not_ready' ? 'debug' : 'error';
       log[level](
-        { requestId: request.id, code: failure.code, cause: describe(failure.cause ?? failure) },
+        {
+          requestId: request.id,
+          code: failure.code,
+          cause: describeError(failure.cause ?? failure),
+        },
         'request failed',
       );
     }
@@ -134,7 +141,7 @@ function codeOf(error: unknown): string {
 }
 
 /** What the log may hold of an error: other properties can quote rows or requests. */
-function describe(error: unknown): Record<string, unknown> {
+export function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { type: typeof error };
   return { type: error.name, code: codeOf(error), message: error.message, stack: error.stack };
 }

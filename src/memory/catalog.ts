@@ -9,6 +9,7 @@ import type {
   CapabilityPageRequest,
 } from '../domain/registry-ports';
 import { approvalNeeded, bindingChain, compare } from './bindings';
+import { resolveCapability } from './resolving';
 import type { RegistryState } from './state';
 
 /** The capabilities of which a binding of the tenant stands on a whole chain. */
@@ -31,6 +32,7 @@ export function memoryCatalog(state: RegistryState): CapabilityCatalog {
         contracts: ids.flatMap((id) => find(tenant, id) ?? []),
       }),
     revision: () => Promise.resolve(state.catalogRevision),
+    resolve: (tenant, wish) => Promise.resolve(resolveCapability(state, tenant, wish)),
   };
 }
 

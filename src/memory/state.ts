@@ -26,6 +26,7 @@ export interface FleetSettings {
 
 export interface ConnectorEntry {
   readonly connectorId: string;
+  readonly provider: string;
   enabled: boolean;
 }
 

@@ -106,6 +106,12 @@ const Result = z.object({
   resultSha256: z.string().nullable(),
 });
 
+const ProgressReport = z.object({
+  note: z.string(),
+  percent: z.int().nullable().describe('0 to 100; null where its host does not say.'),
+  at: Answered.describe('Since when it says so.'),
+});
+
 /** One action as a row of the list, without its links. */
 export const ActionRow = z.object({
   actionId: z.string(),
@@ -124,6 +130,9 @@ export const ActionRow = z.object({
   retryBudget: z.int(),
   affinityKey: z.string().nullable(),
   attemptCount: z.int(),
+  progress: ProgressReport.nullable().describe(
+    'How far its host says it is, while it is under way. It proves nothing.',
+  ),
   result: Result.nullable().describe('Written once; null while there is none.'),
 });
 export type ActionRow = z.infer<typeof ActionRow>;

@@ -5,6 +5,14 @@ import { DELIVERY_STATES } from '../domain/delivery-states';
 import { NAME_PATTERN } from '../domain/ids';
 import { Answered, Instant, pageFields, paging, PLAIN_TEXT, reasonText } from './api-common';
 import { ReceiptEntry } from './api-receipts';
+import { MAX_APPROVAL_LENGTH } from './approval-tokens';
+import { Sending } from './sending-rows';
+
+export const ApprovalToken = z
+  .string()
+  .min(1)
+  .max(MAX_APPROVAL_LENGTH)
+  .regex(/^[A-Za-z0-9_.-]+$/, 'must be an approval token');
 
 const Name = z.string().regex(NAME_PATTERN, 'must be a name such as github-issues');
 
@@ -51,6 +59,13 @@ export const ReplayBody = z.strictObject({
   reason: reasonText(MAX_REPLAY_REASON).describe(
     'Why it is replayed; kept in the audit log and in the receipt.',
   ),
+  confirmUncertain: z
+    .boolean()
+    .default(false)
+    .describe('Of one that was sent: it may have had its effect already, and is to be sent again.'),
+  approval: ApprovalToken.optional().describe(
+    'Of such a one of the class external: an approval token that was not used before.',
+  ),
 });
 
 /** One delivery as a row of the list, without its links. */
@@ -65,6 +80,9 @@ export const DeliveryRow = z.object({
   state: z.enum(DELIVERY_STATES),
   reason: z.string().nullable().describe('Why it was rejected, failed, or waits.'),
   detail: z.string().nullable(),
+  uncertain: z
+    .boolean()
+    .describe('Of one that was sent: it may have had its effect, and nobody knows.'),
   attempts: z.int().describe('Attempts over all series.'),
   series: z.int().describe('1, and one more with each replay.'),
   duplicateOf: z.uuid().nullable(),
@@ -118,6 +136,9 @@ export const DeliveryHistoryRow = DeliveryRow.extend({
     .array(z.tuple([z.string(), z.string()]))
     .describe("The vendor's headers that are sent along to the target."),
   evidence: z.record(z.string(), z.unknown()).describe('How the request was verified.'),
+  sending: Sending.nullable().describe(
+    'Of one that was sent: who asked for it, its class, budget, policy decision and approvals.',
+  ),
   attemptHistory: z.array(AttemptEntry).describe('Oldest first; the newest 1000.'),
   receipts: z.array(ReceiptEntry).describe('The chain, oldest first; the newest 1000.'),
   replays: z.array(ReplayEntry).describe('Oldest first; the newest 1000.'),

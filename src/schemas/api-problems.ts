@@ -5,6 +5,7 @@ import { APPROVAL_STATES } from '../domain/approvals';
 import { BULK_REPLAY_STATES } from '../domain/bulk-replays';
 import { DELIVERY_STATES } from '../domain/delivery-states';
 import { REPIN_FAULTS } from '../domain/repin';
+import { BINDING_FAULTS } from '../domain/routes';
 
 export const Problem = z
   .object({
@@ -23,11 +24,17 @@ export const Problem = z
           'the delivery, the job or the action is in.',
       ),
     reason: z
-      .enum([...REPIN_FAULTS, ...APPROVAL_STATES])
+      .enum([...REPIN_FAULTS, ...APPROVAL_STATES, ...BINDING_FAULTS])
       .optional()
       .describe(
-        'repin_refused: why the action stays where it is; approval_not_waiting: what became of its approval.',
+        'repin_refused: why the action stays where it is; approval_not_waiting: what became of its ' +
+          'approval; capability_unavailable, where a capability is resolved: what the binding of the ' +
+          'best priority lacks.',
       ),
+    requestDigest: z
+      .string()
+      .optional()
+      .describe('approval_required, of what is sent: what an approval must name.'),
     checks: z
       .record(z.string(), z.string())
       .optional()

@@ -84,6 +84,8 @@ export const VersionRow = z.object({
   /** Names, sorted. */
   profiles: z.array(z.string()),
   rateLimit: Json,
+  /** What can be sent, by operation; null: nothing. */
+  outbound: Json,
 });
 export type VersionRow = z.infer<typeof VersionRow>;
 
@@ -129,6 +131,7 @@ export const InstanceRow = z.object({
   status: z.enum(INSTANCE_STATUSES),
   config: Json,
   secretRef: z.string().nullable(),
+  signingSecretRefs: z.array(z.string()),
   configRevision: z.number(),
   /** State by revision. */
   credentials: z.record(z.string(), z.enum(CREDENTIAL_STATUSES)),
@@ -193,6 +196,8 @@ export const IngressRow = z.object({
   ref: z.string(),
   bodyLimitBytes: z.number(),
   secrets: Json,
+  /** References that it had before, and until when each leads to it; the newest end first. */
+  previous: z.array(z.object({ ref: z.string(), until: z.string() })),
 });
 export type IngressRow = z.infer<typeof IngressRow>;
 

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { ACTION_STATES } from '../domain/action-states';
 import { DELIVERY_STATES } from '../domain/delivery-states';
+import { Connection, OutboundOperation } from './outbound';
 import { RetryProfile } from './retry-profiles';
 import { ActionResultRow } from './route-rows';
 import { ActionTarget, EventTarget, HttpTarget, WorkflowTarget } from './targets';
@@ -23,6 +24,8 @@ export const DeliveryFacts = z.object({
   receivedAt: z.string(),
   reason: z.string().nullable(),
   detail: z.string().nullable(),
+  /** An outbound one may have had its effect, and nobody knows. */
+  uncertain: z.boolean(),
   receiptSeq: z.number(),
   receiptDigest: z.string().nullable(),
   /** The database's clock when the facts were read. */
@@ -37,14 +40,25 @@ const anyChain = {
   retry: RetryProfile,
 };
 
-/** Subscription, target and retry profile of a delivery as they are now. */
+/** Subscription or connection, target and retry profile of a delivery as they are now. */
 export const DispatchChain = z.discriminatedUnion('targetKind', [
   z.object({ ...anyChain, targetKind: z.literal('http'), target: HttpTarget }),
   z.object({ ...anyChain, targetKind: z.literal('action'), target: ActionTarget }),
   z.object({ ...anyChain, targetKind: z.literal('event'), target: EventTarget }),
   z.object({ ...anyChain, targetKind: z.literal('workflow'), target: WorkflowTarget }),
+  z.object({
+    ...anyChain,
+    targetKind: z.literal('outbound'),
+    /** Null: the connector's version knows the operation no more. */
+    target: OutboundOperation.nullable(),
+    connection: Connection,
+    requestedBy: z.string(),
+    budgetAttempts: z.number().nullable(),
+    deadlineInMs: z.number().nullable(),
+  }),
 ]);
 export type DispatchChain = z.infer<typeof DispatchChain>;
+export type SendingChain = Extract<DispatchChain, { targetKind: 'outbound' }>;
 
 export const OpenAttemptAnswer = z.discriminatedUnion('answer', [
   z.object({ answer: z.literal('unknown_delivery') }),
@@ -117,6 +131,7 @@ export type FailDeliveryAnswer = z.infer<typeof FailDeliveryAnswer>;
 export const ReplayDeliveryAnswer = z.discriminatedUnion('answer', [
   z.object({ answer: z.literal('replayed'), series: z.number() }),
   z.object({ answer: z.literal('unknown_delivery') }),
+  z.object({ answer: z.enum(['uncertain', 'approval_missing']) }),
   z.object({ answer: z.literal('already_replaying'), facts: DeliveryFacts }),
   z.object({ answer: z.literal('not_failed'), facts: DeliveryFacts }),
   z.object({ answer: z.literal('chain_moved'), facts: DeliveryFacts }),
@@ -141,7 +156,11 @@ export const ReleasedAnswer = z.object({
 });
 export type ReleasedAnswer = z.infer<typeof ReleasedAnswer>;
 
-export const ForgottenCounts = z.object({ rejectedPayloads: z.number(), dedupKeys: z.number() });
+export const ForgottenCounts = z.object({
+  rejectedPayloads: z.number(),
+  dedupKeys: z.number(),
+  idempotencyKeys: z.number(),
+});
 
 export const UnattendedDelivery = z.object({
   tenant_id: z.string(),

@@ -10,6 +10,7 @@ import { actionOfSeries, followDelayMs, judgeAction } from '../domain/delivery-a
 import { WaybillError } from '../domain/errors';
 import { REQUEST_LIMIT_BYTES } from '../hosts/protocol/limits';
 import type { DeliveryAction, OpenedAttempt } from '../schemas/delivery-rows';
+import { parsedJson } from '../schemas/json-bytes';
 import { isShallow, MAX_NESTING } from '../schemas/nesting';
 import type { ActionTarget } from '../schemas/targets';
 import { buildAffinity, buildRequest } from '../targets/action-request';
@@ -22,6 +23,14 @@ import { countedAs } from './delivery-metrics';
 export interface ActionAttempt extends ClosableAttempt {
   readonly info: ClosableAttempt['info'] & Pick<OpenedAttempt['info'], 'openedAt'>;
   readonly target: ActionTarget;
+  /** Of what is sent: what its caller and its connection say; left out: as of what is received. */
+  readonly terms?: {
+    readonly requestedBy: string;
+    readonly affinityKey: string;
+    readonly deadlineMs: number | null;
+    readonly attempts: number | null;
+    readonly config: unknown;
+  };
   /** The stored bytes; may be null once the action of this series is there, and where they are unreadable. */
   readonly payload: Uint8Array | null;
 }
@@ -73,14 +82,18 @@ async function start(
     const detail = 'the stored bytes are missing or do not match their digest';
     return notStarted('payload_unreadable', detail);
   }
-  const built = build(target, attempt.payload);
+  const { terms } = attempt;
+  const built = build(target, attempt.payload, terms?.config);
   if (built.kind === 'unfit') return notStarted('action_request_invalid', built.problem);
   try {
     const { kind } = await startAction(services.actions, {
       ...{ tenantId: ref.tenantId, actionId, capabilityId: target.capabilityId },
-      ...{ request: built.request, affinityKey: built.affinityKey },
-      ...{ deadlineMs: DEADLINE_MS, retryBudget: RETRY_BUDGET },
-      ...{ requestedBy: `delivery/${ref.deliveryId}`, deliveryId: ref.deliveryId },
+      request: built.request,
+      affinityKey: terms?.affinityKey ?? built.affinityKey,
+      deadlineMs: Math.max(1_000, Math.min(DEADLINE_MS, terms?.deadlineMs ?? DEADLINE_MS)),
+      retryBudget: Math.min(RETRY_BUDGET, (terms?.attempts ?? RETRY_BUDGET + 1) - 1),
+      ...{ requestedBy: terms?.requestedBy ?? `delivery/${ref.deliveryId}` },
+      deliveryId: ref.deliveryId,
     });
     if (kind === 'conflict') return conflict(actionId);
   } catch (error) {
@@ -103,10 +116,14 @@ type Built =
   | { readonly kind: 'built'; readonly request: unknown; readonly affinityKey: string | null }
   | { readonly kind: 'unfit'; readonly problem: string };
 
-function build({ request: template, affinity }: ActionTarget, bytes: Uint8Array): Built {
-  const payload = parsed(bytes);
+function build(
+  { request: template, affinity }: ActionTarget,
+  bytes: Uint8Array,
+  config: unknown,
+): Built {
+  const payload = parsedJson(bytes);
   if (payload === undefined) return { kind: 'unfit', problem: 'the payload is no JSON' };
-  const request = buildRequest(template, payload);
+  const request = buildRequest(template, payload, config);
   if (request.kind === 'missing') return missing('request', request.pointer);
   if (!isShallow(request.request, MAX_NESTING)) {
     return { kind: 'unfit', problem: `the request is nested deeper than ${MAX_NESTING} levels` };
@@ -121,15 +138,6 @@ function build({ request: template, affinity }: ActionTarget, bytes: Uint8Array)
 
 function missing(what: string, pointer: string): Built {
   return { kind: 'unfit', problem: `the payload has nothing for the ${what} at ${pointer}` };
-}
-
-/** Undefined, which JSON does not know: it is none. */
-function parsed(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch {
-    return undefined;
-  }
 }
 
 function notStarted(reason: FailureReason, detail: string): AttemptResult {

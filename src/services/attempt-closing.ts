@@ -102,14 +102,25 @@ function decide(
 
 const AT_ONCE = { backoff: { kind: 'list', delaysMs: [0] } } as const;
 
+/**
+ * Why the delivery fails. Where an attempt of something that is sent may have been taken, nobody knows,
+ * whatever the last one came to.
+ */
+function failReason({ info }: ClosableAttempt, { verdict }: AttemptResult): FailureReason {
+  const doubted = info.uncertain || verdict.outcome === 'unknown';
+  if (info.direction === 'outbound' && doubted) return 'uncertain';
+  return verdict.reason ?? 'status_refused';
+}
+
 function closeOf(
-  { info }: ClosableAttempt,
+  attempt: ClosableAttempt,
   result: AttemptResult,
   decision: Decision,
 ): AttemptClose {
   return {
     outcome: result.verdict.outcome,
     reason: result.verdict.reason,
+    failReason: decision.next === 'failed' ? failReason(attempt, result) : null,
     detail: result.detail,
     status: result.report?.status ?? null,
     durationMs: result.report?.durationMs ?? null,
@@ -118,7 +129,7 @@ function closeOf(
     decision: decision.next,
     delayMs: decision.next === 'retry' ? decision.delayMs : null,
     pauseSubscription: result.verdict.pausesSubscription,
-    targetHealth: info.targetKind === 'http' ? targetHealth(result.verdict) : null,
+    targetHealth: attempt.info.targetKind === 'http' ? targetHealth(result.verdict) : null,
   };
 }
 
@@ -136,7 +147,7 @@ function receiptBody(
       data: {
         ...common,
         attempts: head.attempts,
-        reason: result.verdict.reason ?? 'status_refused',
+        reason: failReason(attempt, result),
         lastStatus: report?.status ?? null,
       },
     };
@@ -147,14 +158,20 @@ function receiptBody(
       ...common,
       attempt: attempt.attempt,
       fence: attempt.attempt,
-      targetId: attempt.info.targetId,
-      targetKind: attempt.info.targetKind,
+      ...receiptTarget(attempt.info),
       status: report?.status ?? null,
       answerSha256: report?.answerSha256 ?? null,
       startedAt: new Date(report?.startedAtMs ?? 0).toISOString(),
       durationMs: report?.durationMs ?? 0,
     },
   };
+}
+
+function receiptTarget(info: ClosableAttempt['info']) {
+  const { targetId, targetKind } = info;
+  if (targetKind !== 'outbound') return { targetId, targetKind };
+  // The vendor's own address is the connection's business.
+  return { targetId: null, targetKind: info.target?.kind ?? 'http' };
 }
 
 function told(attempt: ClosableAttempt, result: AttemptResult, decision: Decision): AttemptAnswer {
@@ -165,7 +182,10 @@ function told(attempt: ClosableAttempt, result: AttemptResult, decision: Decisio
     case 'acknowledged':
       return { kind: 'acknowledged', attempt: attempt.attempt };
     case 'failed':
-      return { kind: 'failed', attempts: attempt.info.attempts, reason, detail };
+      return {
+        ...{ kind: 'failed', attempts: attempt.info.attempts, detail },
+        reason: failReason(attempt, result),
+      };
     case 'retry':
       return { kind: 'retry', attempt: attempt.attempt, reason, detail, dueInMs: decision.delayMs };
   }

@@ -4,8 +4,7 @@
  * and the due times are facts of the row, so that a driver that starts anew goes on where the last
  * one was.
  */
-import { failDelivery, openAttempt } from '../db/deliveries';
-import type { FailureReason } from '../domain/attempts';
+import { openAttempt } from '../db/deliveries';
 import { judgeHttpAnswer } from '../domain/attempts';
 import type { AttemptAnswer, DeliveryRef } from '../domain/delivery-activities';
 import { parseRetryAfter } from '../domain/retry';
@@ -17,9 +16,10 @@ import type { TargetReport } from '../targets/http-target';
 import { followAction } from './action-attempts';
 import type { AttemptResult, ClosableAttempt } from './attempt-closing';
 import { closeWithVerdict } from './attempt-closing';
+import { failForGood, settled } from './attempt-failing';
 import type { AttemptServices } from './attempt-services';
 import { countedAs } from './delivery-metrics';
-import { commonData, nextReceipt, withReceipt } from './receipts';
+import { meetSending, send } from './sending/adapters';
 import { signingSecrets } from './signing-secrets';
 import { dispatchToWorkflow } from './workflow-attempts';
 
@@ -81,6 +81,11 @@ async function dispatch(
   }
   const { attempt } = info;
   const clock = databaseClock(info);
+  if (info.targetKind === 'outbound') {
+    const { contentType, firstCall } = info;
+    const sending = { ref, attempt, info, clock, payload, contentType, firstCall };
+    return send(services, sending, signal);
+  }
   if (info.targetKind === 'workflow') {
     const opened = { answer, info, payload };
     return dispatchToWorkflow(services, { ref, attempt, info, clock }, opened);
@@ -181,6 +186,10 @@ async function followOrWait(
 ): Promise<AttemptAnswer> {
   const { attempt, endsInMs } = info;
   const clock = databaseClock(info);
+  if (info.targetKind === 'outbound') {
+    const sending = { ref, attempt, info, clock, payload, contentType: null, firstCall: false };
+    return meetSending(services, { ...sending, endsInMs }, { takeOver, signal });
+  }
   if (info.targetKind === 'action') {
     const { target } = info;
     return followAction(services, { ref, attempt, info, clock, target, payload }, signal);
@@ -205,59 +214,6 @@ async function followOrWait(
       immediate: true,
     },
   );
-}
-
-/** A delivery that cannot be dispatched at all: failed with the reason, before any attempt. */
-async function failForGood(
-  services: AttemptServices,
-  ref: DeliveryRef,
-  found: Extract<OpenAttemptAnswer, { answer: 'must_fail' }>,
-): Promise<AttemptAnswer> {
-  const reason = found.info.reason as FailureReason;
-  const detail = IMPOSSIBLE[reason] ?? reason;
-  const answer = await withReceipt(
-    found.info,
-    (head) =>
-      nextReceipt(services.signingKey, {
-        ref,
-        facts: head,
-        atMs: Date.parse(head.now),
-        body: {
-          kind: 'failed',
-          data: { ...commonData(ref, head), attempts: head.attempts, reason, lastStatus: null },
-        },
-      }),
-    (receipt) => failDelivery(services.data, ref, { reason, detail }, receipt),
-  );
-  switch (answer.answer) {
-    case 'failed':
-      services.metrics?.reached('Failed', countedAs(ref, found.info));
-      return { kind: 'failed', attempts: found.info.attempts, reason, detail };
-    case 'not_live':
-      return settled(answer.facts);
-    case 'in_flight':
-      return { kind: 'superseded', attempt: found.info.attempts };
-    case 'unknown_delivery':
-      return { kind: 'unknown_delivery' };
-  }
-}
-
-const IMPOSSIBLE: Partial<Record<FailureReason, string>> = {
-  payload_unreadable: 'the stored bytes are missing or do not match their digest',
-  subscription_deactivated: 'the subscription was deactivated',
-  instance_revoked: 'the instance was revoked',
-  connector_revoked: 'the connector version was revoked',
-  workflow_not_allowed: 'the deployment does not let this workflow be started or signalled',
-};
-
-function settled(facts: DeliveryFacts): AttemptAnswer {
-  return {
-    kind: 'settled',
-    state: facts.state,
-    attempts: facts.attempts,
-    reason: facts.reason ?? '',
-    detail: facts.detail ?? '',
-  };
 }
 
 /**

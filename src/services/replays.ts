@@ -1,9 +1,14 @@
 /** Replay: decided on the row, with its receipt, event and audit line, in one transaction. */
 import type { Database } from '../db/database';
+import { readTrustedApprovers } from '../db/approvers';
+import type { ReplayAllowed } from '../db/deliveries';
 import { readDeliveryFacts, replayDelivery } from '../db/deliveries';
+import { readSent } from '../db/sending';
 import type { DeliveryRef, ReplayAnswer } from '../domain/delivery-activities';
 import { point } from '../points';
+import type { DeliveryFacts } from '../schemas/delivery-rows';
 import type { SigningKey } from '../signing/keys';
+import { judgeCarried } from './carried-approvals';
 import type { DeliveryMetrics } from './delivery-metrics';
 import { countedAs } from './delivery-metrics';
 import { commonData, nextReceipt, withReceipt } from './receipts';
@@ -18,11 +23,17 @@ export interface ReplayServices {
 export interface ReplayWho {
   readonly replayedBy: string;
   readonly reason: string;
+  /** They know that the delivery may have had its effect already. */
+  readonly confirmUncertain?: boolean;
+  /** An approval token, of such a one that is external. */
+  readonly approval?: string | null;
 }
 
 /**
  * Failed → Replayed with a new series of attempts. It starts nothing: the caller nudges the
- * workflow, and a loop does it where the caller could not. Two calls at once are one replay.
+ * workflow, and a loop does it where the caller could not. Two calls at once are one replay. What was
+ * sent and may have had its effect is replayed only where that is confirmed, and where it is external,
+ * with an approval that was not used before.
  */
 export async function decideReplay(
   services: ReplayServices,
@@ -32,6 +43,9 @@ export async function decideReplay(
   await point('replay.begun');
   const facts = await readDeliveryFacts(services.data, ref);
   if (facts === null) return { kind: 'unknown_delivery' };
+  const judged = await judgeDoubt(services, ref, facts, who);
+  if (judged.kind === 'approval_required') return judged;
+  const { replayedBy, reason } = who;
   const answer = await withReceipt(
     facts,
     (head) =>
@@ -41,10 +55,11 @@ export async function decideReplay(
         atMs: Date.parse(head.now),
         body: {
           kind: 'replayed',
-          data: { ...commonData(ref, head), ...who, series: head.series + 1 },
+          data: { ...commonData(ref, head), replayedBy, reason, series: head.series + 1 },
         },
       }),
-    (receipt) => replayDelivery(services.data, ref, who, receipt),
+    (receipt) =>
+      replayDelivery(services.data, ref, { replayedBy, reason, allowed: judged.allowed }, receipt),
   );
   await point('replay.decided');
   switch (answer.answer) {
@@ -60,6 +75,32 @@ export async function decideReplay(
     case 'not_failed':
       return { kind: 'not_failed', state: answer.facts.state };
     case 'unknown_delivery':
-      return { kind: 'unknown_delivery' };
+    case 'uncertain':
+      return { kind: answer.answer };
+    case 'approval_missing':
+      return { kind: 'approval_required', detail: 'an approval counts once; carry another one' };
   }
+}
+
+/** What the row's own guard will want to see of a delivery that may have had its effect. */
+async function judgeDoubt(
+  { data }: ReplayServices,
+  ref: DeliveryRef,
+  facts: DeliveryFacts,
+  { replayedBy, confirmUncertain = false, approval = null }: ReplayWho,
+): Promise<
+  | { readonly kind: 'judged'; readonly allowed: ReplayAllowed }
+  | { readonly kind: 'approval_required'; readonly detail: string }
+> {
+  const plain = { kind: 'judged', allowed: { confirmUncertain, approval: null } } as const;
+  if (!facts.uncertain || !confirmUncertain || facts.state !== 'Failed') return plain;
+  const sent = await readSent(data, ref.tenantId, ref);
+  if (sent?.sending.sideEffect !== 'external') return plain;
+  const judged = await judgeCarried(approval, {
+    ...{ tenantId: ref.tenantId, idempotencyKey: sent.idempotencyKey, requestedBy: replayedBy },
+    ...{ requestDigest: sent.sending.requestDigest, ...(await readTrustedApprovers(data)) },
+  });
+  return judged.ok
+    ? { kind: 'judged', allowed: { confirmUncertain, approval: judged.approval } }
+    : { kind: 'approval_required', detail: judged.problem };
 }

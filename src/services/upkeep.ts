@@ -1,6 +1,6 @@
 /** The jobs of upkeep: bounded batches with a pause between them, until nothing is left or time is up. */
 import type { Database } from '../db/database';
-import { forgetExpired } from '../db/deliveries';
+import { forgetExpired } from '../db/delivery-retention';
 import { forgetEvents } from '../db/events';
 import { counterDifferences, mendCounters, retainActions } from '../db/route-upkeep';
 import type { CounterDifference, RetainedBatch } from '../domain/upkeep';
@@ -39,7 +39,7 @@ export async function retain(
   return { ...total, more };
 }
 
-/** Removes dedup keys, bytes of rejected requests and events whose time is over. */
+/** Removes dedup keys, bytes of rejected requests, kept answers and events whose time is over. */
 export async function forget(
   operations: Database,
   signal: AbortSignal,

@@ -1,7 +1,8 @@
 /** What a delivery asks of an action: its request and its affinity, taken from the payload. */
-import { pointerSteps } from '../domain/json-pointer';
+import { z } from 'zod';
+import { valueAt } from '../domain/json-pointer';
 import type { ActionTarget } from '../schemas/targets';
-import { FromPayload } from '../schemas/targets';
+import { FromPayload, JsonPointer } from '../schemas/targets';
 
 /** `missing`: the payload has nothing, or nothing fit, at the place that the target names. */
 export type BuiltRequest =
@@ -15,13 +16,19 @@ export type BuiltAffinity =
 /**
  * The request of one delivery: every object of the template that is exactly `{from: pointer}` is
  * replaced by the payload's value at that JSON pointer (RFC 6901). Without a template (null) it is the
- * payload itself. Neither of the two is changed.
+ * payload itself. Nothing that is given is changed.
  * @param payload the delivery's body, parsed as JSON
+ * @param config what objects that are exactly `{config: pointer}` are replaced from; undefined: there is
+ *   none, and such an object means itself
  */
-export function buildRequest(template: ActionTarget['request'], payload: unknown): BuiltRequest {
+export function buildRequest(
+  template: ActionTarget['request'],
+  payload: unknown,
+  config?: unknown,
+): BuiltRequest {
   if (template === null) return { kind: 'built', request: payload };
   try {
-    return { kind: 'built', request: filled(template, payload) };
+    return { kind: 'built', request: filled(template, { payload, config }) };
   } catch (error) {
     if (error instanceof Missing) return { kind: 'missing', pointer: error.pointer };
     throw error;
@@ -51,27 +58,26 @@ class Missing extends Error {
   }
 }
 
-function filled(template: unknown, payload: unknown): unknown {
-  if (typeof template !== 'object' || template === null) return template;
-  if (Array.isArray(template)) return template.map((inner: unknown) => filled(inner, payload));
-  const taken = FromPayload.safeParse(template);
-  if (taken.success) {
-    const value = valueAt(payload, taken.data.from);
-    if (value === undefined) throw new Missing(taken.data.from);
-    return value;
-  }
-  const fields: [string, unknown][] = Object.entries(template);
-  return Object.fromEntries(fields.map(([name, inner]) => [name, filled(inner, payload)]));
+interface Sources {
+  readonly payload: unknown;
+  readonly config: unknown;
 }
 
-/** The value at a JSON pointer; undefined, which JSON does not know, where there is none. */
-function valueAt(payload: unknown, pointer: string): unknown {
-  let value = payload;
-  for (const key of pointerSteps(pointer)) {
-    if (typeof value !== 'object' || value === null) return undefined;
-    if (Array.isArray(value) && !/^(0|[1-9]\d*)$/.test(key)) return undefined;
-    if (!Object.hasOwn(value, key)) return undefined;
-    value = (value as Record<string, unknown>)[key];
-  }
+const FromConfig = z.strictObject({ config: JsonPointer });
+
+function filled(template: unknown, sources: Sources): unknown {
+  if (typeof template !== 'object' || template === null) return template;
+  if (Array.isArray(template)) return template.map((inner: unknown) => filled(inner, sources));
+  const taken = FromPayload.safeParse(template);
+  if (taken.success) return found(sources.payload, taken.data.from);
+  const configured = sources.config === undefined ? null : FromConfig.safeParse(template);
+  if (configured?.success === true) return found(sources.config, configured.data.config);
+  const fields: [string, unknown][] = Object.entries(template);
+  return Object.fromEntries(fields.map(([name, inner]) => [name, filled(inner, sources)]));
+}
+
+function found(source: unknown, pointer: string): unknown {
+  const value = valueAt(source, pointer);
+  if (value === undefined) throw new Missing(pointer);
   return value;
 }

@@ -19,13 +19,22 @@ const ANSWER_HEAD_BYTES = 1024;
 const CONNECT_TIMEOUT_MS = 5_000;
 
 export interface TargetCall {
+  /** POST unless told. */
+  readonly method?: Dispatcher.HttpMethod;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array;
+  readonly body: Uint8Array | null;
   readonly timeoutMs: number;
   readonly success: SuccessCheck | null;
   /** Aborts the call early; the answer is then lost. */
   readonly signal: AbortSignal;
+  /**
+   * On a connection of its own: one that was kept may be closed by the other side just now, and then
+   * nobody knows whether the request was taken.
+   */
+  readonly fresh?: boolean;
+  /** Takes what is secret out of what is kept of the answer. */
+  readonly redact?: (text: string) => string;
 }
 
 export interface TargetReport {
@@ -93,11 +102,12 @@ async function callTarget(agent: Dispatcher, call: TargetCall): Promise<TargetRe
   const signal = AbortSignal.any([deadline, call.signal]);
   try {
     const response = await request(call.url, {
-      method: 'POST',
+      method: call.method ?? 'POST',
       dispatcher: agent,
       headers: call.headers,
       body: call.body,
       signal,
+      reset: call.fresh === true,
     });
     const body = await readCapped(response.body);
     return report(call, response, body);
@@ -118,9 +128,18 @@ function report(call: TargetCall, response: Dispatcher.ResponseData, body: Buffe
     },
     detail: `the target answered ${response.statusCode}`,
     answerSha256: createHash('sha256').update(body).digest('hex'),
-    // Postgres text holds no NUL.
-    answerHead: body.subarray(0, ANSWER_HEAD_BYTES).toString('utf8').replaceAll('\0', '\uFFFD'),
+    answerHead: headOf(body, call.redact),
   };
+}
+
+function headOf(body: Buffer, redact: TargetCall['redact']): string {
+  const head =
+    redact === undefined
+      ? body.subarray(0, ANSWER_HEAD_BYTES).toString('utf8')
+      : // All of it first: a secret may stand across the end of what is kept.
+        redact(body.toString('utf8')).slice(0, ANSWER_HEAD_BYTES);
+  // Postgres text holds no NUL.
+  return head.replaceAll('\0', '\uFFFD');
 }
 
 async function readCapped(body: Dispatcher.ResponseData['body']): Promise<Buffer> {

@@ -18,6 +18,7 @@ import {
   runningDetails,
   waitDetails,
 } from '../domain/action-details';
+import { followMs } from '../domain/action-retry';
 import type { ActionState } from '../domain/action-states';
 import { NUDGE_SIGNAL } from '../domain/delivery-activities';
 import type { DeliveryId } from '../domain/ids';
@@ -109,7 +110,8 @@ export class ActionActor {
   async #send(next: Extract<NextStep, { kind: 'send' }>): Promise<ActionResult | null> {
     this.#attemptNo = next.attemptNo + 1;
     for (let round = 0; ; round += 1) {
-      const request = { ...this.#ref, fence: next.fence, resume: round > 0 };
+      const resume = round > 0;
+      const request = { ...this.#ref, fence: next.fence, resume, followMs: followMs(round) };
       const sending = { ended: false };
       const sent = tryDispatch(this.#input, request).finally(() => {
         sending.ended = true;

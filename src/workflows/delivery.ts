@@ -106,6 +106,9 @@ class DeliveryActor {
       const answer = await this.#activities.replayDelivery({ ...this.#ref, replayedBy, reason });
       if (answer.kind === 'replayed') return null;
       if (answer.kind === 'already_replaying') return 'a replay is already under way';
+      if (answer.kind === 'uncertain' || answer.kind === 'approval_required') {
+        return 'it may have had its effect; it is replayed from the command line or the API only';
+      }
       return answer.kind === 'not_failed'
         ? `the delivery is ${answer.state}, not Failed`
         : 'there is no such delivery any more';

@@ -1,10 +1,6 @@
 /** What loops do across tenants, in a real Postgres as waybill_operations. */
-import {
-  claimUnattended,
-  forgetExpired,
-  ingestDelivery,
-  rejectDelivery,
-} from '../../src/db/deliveries';
+import { claimUnattended, ingestDelivery, rejectDelivery } from '../../src/db/deliveries';
+import { forgetExpired } from '../../src/db/delivery-retention';
 import type { CatalogFixture } from '../support/catalog-fixture';
 import { insertCatalog } from '../support/catalog-fixture';
 import {

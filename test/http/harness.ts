@@ -28,6 +28,8 @@ import { startingActions } from '../support/starting-actions';
 import { createTestDatabase } from '../support/test-database';
 import type { TestDatabase } from '../support/test-database';
 import type { StoredDelivery } from './stored-delivery';
+import { deliverDeps } from './deliver-deps';
+import { FAILED_CLOSE } from './failed-close';
 import { lifecycleDeps } from './lifecycle-deps';
 import { repinDeps } from './repin-deps';
 
@@ -108,6 +110,7 @@ export class Harness {
 
   #deps(): HttpDeps {
     const data = this.db.as('waybill_data');
+    const tokens = developmentTokens(this.key.publicJwk);
     const log = pino({ level: 'debug' }, { write: (line) => void this.log.push(line) });
     return {
       data,
@@ -117,10 +120,18 @@ export class Harness {
         start: (ref) => void this.started.push(ref.deliveryId),
         nudge: (ref) => void this.nudged.push(ref.deliveryId),
       },
+      deliver: deliverDeps(data, this.started),
       replay: (ref, who) => decideReplay({ data, signingKey: this.key }, ref, who),
       bulkReplays: {
         nudge: ({ jobId }) => void this.nudged.push(jobId),
         newJobId: () => replayJobId(uuidv7()),
+      },
+      certifications: {
+        signer: this.key.publicJwk.x,
+        start: (_tenant, { connectorId, run }) => {
+          this.attended.push([connectorId, `run ${String(run)}`]);
+          return Promise.resolve();
+        },
       },
       actions: actionService(
         startingActions(
@@ -136,7 +147,18 @@ export class Harness {
       temporalUi: 'http://127.0.0.1:8233',
       namespace: 'default',
       lifecycle: lifecycleDeps(this.db, this.key),
-      serve: { api: { tokens: developmentTokens(this.key.publicJwk) }, ingress: true },
+      serve: {
+        api: { tokens },
+        ingress: true,
+        admin: {
+          tokens,
+          subscriptions: {
+            control: this.db.as('waybill_control'),
+            tenantSecrets: ['env:TEST_'],
+            newIngressRef: () => randomBytes(16).toString('hex'),
+          },
+        },
+      },
       publicBaseUrl: 'https://hooks.example.test',
       trustedProxies: [],
       // Tests change the catalog and look at once.
@@ -158,6 +180,7 @@ export class Harness {
       readonly token?: string | null;
       readonly tenant?: string;
       readonly scopes?: readonly string[];
+      readonly claims?: Readonly<Record<string, unknown>>;
       readonly json?: unknown;
       readonly base?: string;
     } = {},
@@ -176,12 +199,18 @@ export class Harness {
   }
 
   token(
-    options: { readonly tenant?: string; readonly scopes?: readonly string[] } = {},
+    options: {
+      readonly tenant?: string;
+      readonly scopes?: readonly string[];
+      readonly subject?: string;
+      readonly claims?: Readonly<Record<string, unknown>>;
+    } = {},
   ): Promise<string> {
     return issueDevelopmentToken(this.key, {
       tenantId: options.tenant ?? 'acme',
-      subject: 'ada@example.test',
+      subject: options.subject ?? 'ada@example.test',
       scopes: options.scopes ?? [READ, OPERATE],
+      claims: options.claims ?? {},
       issuedAt: new Date(),
       lifetimeS: 600,
     });
@@ -250,20 +279,6 @@ export class Harness {
     return ref;
   }
 }
-
-const FAILED_CLOSE = {
-  outcome: 'refused',
-  reason: 'permanent_refusal',
-  detail: 'the target answered 404',
-  status: 404,
-  durationMs: 12,
-  answerSha256: 'a'.repeat(64),
-  answerHead: 'no such hook',
-  decision: 'failed',
-  delayMs: null,
-  pauseSubscription: false,
-  targetHealth: null,
-} as const;
 
 export function githubHeaders(
   body: Uint8Array,

@@ -67,7 +67,9 @@ function addAccount(state: RegistryState, seed: AccountSeed): void {
     contractDigest: digest(CAPABILITY),
   });
   if (!state.connectors.has(seed.connector)) {
-    state.connectors.set(seed.connector, { connectorId: seed.connector, enabled: true });
+    state.connectors.set(seed.connector, {
+      ...{ connectorId: seed.connector, provider: seed.connector, enabled: true },
+    });
     state.versions.push({
       ...{ connectorId: seed.connector, version: '1.0.0', manifestDigest: digest('manifest') },
       ...{ capabilities: [CAPABILITY], profiles: [], status: 'active', rateLimit: null },

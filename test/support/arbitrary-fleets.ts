@@ -5,6 +5,7 @@
 import * as fc from 'fast-check';
 import { REQUIRABLE_KINDS } from '../../src/schemas/evidence-statements';
 import { didOfKey } from '../../src/signing/did-key';
+import { arbitraryOutbound, signingSecretRefs } from './arbitrary-outbound';
 import { ALLOWED_WORKFLOWS, CAPABILITIES, eventSinks, targets } from './arbitrary-targets';
 import type { Document, Draw } from './arbitrary-values';
 import { arbitraryJsonGroup, duration, json, key, secretRef, text } from './arbitrary-values';
@@ -160,6 +161,7 @@ function account(draw: Draw, nth: number, required: readonly string[]): Document
     ...(required.length > 0 || draw(fc.boolean) ? { artifactDigest: ARTIFACT } : {}),
     ...(receives ? { webhookScheme: draw(fc.constantFrom<unknown[]>, 'github', SCHEME) } : {}),
     ...(offered.length > 0 || draw(fc.boolean) ? { manifestDigest: '5f'.repeat(32) } : {}),
+    ...(draw(fc.boolean) ? { outbound: draw(() => arbitraryOutbound(offered)) } : {}),
   };
   const other = {
     ...{ ...connector, version: '1.1.0-rc+1' },
@@ -168,7 +170,9 @@ function account(draw: Draw, nth: number, required: readonly string[]): Document
   const instance = {
     ...{ kind: 'Instance', tenant, id: `account-${nth}`, connector: connector.id, version: '1.0' },
     ...{ grants: ['tool', 'source'], credentials: [{ revision: 'r1' }, credential(draw)] },
-    ...draw(() => fc.record({ config: arbitraryJsonGroup, secretRef }, { requiredKeys: [] })),
+    ...draw(() =>
+      fc.record({ config: arbitraryJsonGroup, secretRef, signingSecretRefs }, { requiredKeys: [] }),
+    ),
     configRevision: draw(fc.integer, { min: 1, max: Number.MAX_SAFE_INTEGER }),
   };
   return [

@@ -5,6 +5,8 @@ import { printJson, printLine } from '../support/output';
 
 interface ReplayOptions extends ApiOptions {
   readonly reason: string;
+  readonly confirmUncertain?: true;
+  readonly approval?: string;
   readonly json?: true;
 }
 
@@ -15,6 +17,8 @@ export function addReplay(deliveries: Command): void {
       .description('Dispatch a failed delivery again, from its stored bytes.')
       .argument('<delivery>', 'the delivery id')
       .requiredOption('--reason <text>', 'why, for the audit log and the receipt')
+      .option('--confirm-uncertain', 'though it was sent, and may have had its effect already')
+      .option('--approval <token>', 'a new approval of such a one, of the class external')
       .option('--json', 'answer as JSON'),
   )
     .addHelpText(
@@ -27,7 +31,11 @@ export function addReplay(deliveries: Command): void {
 
 async function replay(deliveryId: string, options: ReplayOptions): Promise<void> {
   const api = await openApi(options);
-  const accepted = await api.replay(deliveryId, options.reason);
+  const { reason, confirmUncertain = false, approval } = options;
+  const accepted = await api.replay(deliveryId, reason, {
+    confirmUncertain,
+    ...(approval === undefined ? {} : { approval }),
+  });
   if (options.json) {
     printJson(accepted);
     return;

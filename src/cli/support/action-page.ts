@@ -12,6 +12,7 @@ export function actionPage(action: Action, width: number): string {
     facts([
       ['action', action.actionId],
       ['state', stateText(action)],
+      ['progress', progressText(action)],
       ['waits for', waitsForAction(action)],
       ['reason', [action.detail, action.reason].filter((part) => part !== null).join(', ')],
       ['capability', action.capabilityId],
@@ -39,6 +40,12 @@ export function actionPage(action: Action, width: number): string {
 function stateText({ state, attemptCount }: Action): string {
   if (attemptCount === 0) return state;
   return `${state} after ${attemptCount === 1 ? '1 attempt' : `${attemptCount} attempts`}`;
+}
+
+function progressText({ progress }: Action): string {
+  if (progress === null) return '';
+  const { note, percent, at } = progress;
+  return `${percent === null ? '' : `${percent} %, `}${plain(note)}, since ${at}`;
 }
 
 function resultFacts(result: NonNullable<Action['result']>): string {

@@ -28,11 +28,13 @@ import {
   type ListCapabilitiesQuery,
   type ShowCapabilityQuery,
 } from '../../schemas/api-capabilities';
+import { Delivered, type DeliverBody } from '../../schemas/api-deliver';
 import {
   DeliveryHistory,
   DeliveryPage,
   ReplayAccepted,
   type ListDeliveriesQuery,
+  type ReplayBody,
 } from '../../schemas/api-deliveries';
 import {
   EventPage,
@@ -76,10 +78,20 @@ export class ApiClient {
     return this.#call(DeliveryHistory, 'GET', deliveryPath(deliveryId));
   }
 
-  replay(deliveryId: string, reason: string): Promise<ReplayAccepted> {
-    return this.#call(ReplayAccepted, 'POST', `${deliveryPath(deliveryId)}/replay`, {
-      body: { reason },
-    });
+  replay(
+    deliveryId: string,
+    reason: string,
+    more: Omit<z.input<typeof ReplayBody>, 'reason'> = {},
+  ): Promise<ReplayAccepted> {
+    const body = { reason, ...more };
+    return this.#call(ReplayAccepted, 'POST', `${deliveryPath(deliveryId)}/replay`, { body });
+  }
+
+  /** Waits up to `waitMs` of the body for its end; what is answered may still be under way. */
+  deliver(key: string, body: z.input<typeof DeliverBody>): Promise<Delivered> {
+    const headers = { 'idempotency-key': key };
+    const timeoutMs = TIMEOUT_MS + (body.waitMs ?? 0);
+    return this.#call(Delivered, 'POST', '/v1/deliver', { body, headers, timeoutMs });
   }
 
   listTargets(query: z.input<typeof ListTargetsQuery>): Promise<TargetPage> {
@@ -223,9 +235,14 @@ export class ApiClient {
     schema: Answer,
     method: 'GET' | 'POST' | 'PUT',
     path: string,
-    sent: { readonly body?: object; readonly timeoutMs?: number } = {},
+    sent: {
+      readonly body?: object;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly timeoutMs?: number;
+    } = {},
   ): Promise<z.output<Answer>> {
-    const headers = { authorization: `Bearer ${this.#token}`, accept: 'application/json' };
+    const authorization = `Bearer ${this.#token}`;
+    const headers = { authorization, accept: 'application/json', ...sent.headers };
     const { body, timeoutMs = TIMEOUT_MS } = sent;
     const request = {
       method,

@@ -15,10 +15,12 @@ export function deliveryPage(delivery: DeliveryHistory, width: number): string {
       ['delivery', delivery.deliveryId],
       ['state', stateText(delivery)],
       ['waits for', waitsFor(delivery)],
-      ['event', `${delivery.eventType} (${delivery.direction})`],
+      [
+        delivery.direction === 'inbound' ? 'event' : 'operation',
+        `${delivery.eventType} (${delivery.direction})`,
+      ],
       ['connector', `${delivery.connectorId}, instance ${delivery.instanceId}`],
-      ['subscription', delivery.subscriptionId ?? '-'],
-      ["vendor's id", delivery.externalId ?? '-'],
+      ...originFacts(delivery),
       ['received', delivery.receivedAt],
       ['settled', delivery.settledAt ?? '-'],
       ['payload', payloadText(delivery)],
@@ -32,6 +34,26 @@ export function deliveryPage(delivery: DeliveryHistory, width: number): string {
     titled('replays', table(REPLAYS, delivery.replays, width)),
     titled('receipts', receiptTable(delivery.receipts, width)),
   ]);
+}
+
+function originFacts(delivery: DeliveryHistory): [string, string][] {
+  const { sending, externalId, subscriptionId } = delivery;
+  if (sending === null) {
+    return [
+      ['subscription', subscriptionId ?? '-'],
+      ["vendor's id", externalId ?? '-'],
+    ];
+  }
+  const { policyDecision, approvals } = sending;
+  return [
+    ['asked for', `by ${sending.requestedBy}, of the class ${sending.sideEffect}`],
+    ['key', externalId ?? '-'],
+    ['policy', policyDecision === null ? '' : `${policyDecision.outcome}, ${policyDecision.id}`],
+    [
+      'approved',
+      approvals.map(({ approver, approvalId }) => `by ${approver}, ${approvalId}`).join('; '),
+    ],
+  ];
 }
 
 const ATTEMPTS: readonly Column<Attempt>[] = [

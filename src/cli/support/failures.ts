@@ -7,11 +7,13 @@ export class CommandFailure extends Error {
     | 'story_failed'
     | 'interrupted'
     | 'action_not_completed'
+    | 'delivery_not_acknowledged'
     | 'plan_not_verified'
     | 'counters_differ'
     | 'not_readmitted'
     | 'replay_incomplete'
-    | 'cancel_too_late';
+    | 'cancel_too_late'
+    | 'not_conformant';
 
   constructor(code: CommandFailure['code'], message: string) {
     super(message);

@@ -8,12 +8,13 @@ export function waitsFor(delivery: DeliveryHistory): string {
     detail === null || detail === '' ? (reason ?? 'unknown') : `${detail} (${reason ?? '?'})`;
   switch (state) {
     case 'Acknowledged':
-      return 'nothing: the target has acknowledged it';
+      return `nothing: the ${delivery.direction === 'inbound' ? 'target' : 'vendor'} has acknowledged it`;
     case 'Deduplicated':
       return `nothing: it repeats ${delivery.duplicateOf ?? 'an earlier one'}, which was dispatched`;
     case 'Rejected':
       return `nothing: it was refused, ${why}, and never dispatched`;
     case 'Failed':
+      if (delivery.uncertain) return doubted(delivery, why);
       return (
         `a person: ${why}. Repair the target, then run ` +
         `\`waybill deliveries replay ${delivery.deliveryId} --reason "why"\``
@@ -24,6 +25,14 @@ export function waitsFor(delivery: DeliveryHistory): string {
     case 'Replayed':
       return liveWait(delivery, nextAttemptAt, why);
   }
+}
+
+function doubted({ deliveryId, sending }: DeliveryHistory, why: string): string {
+  const approval = sending?.sideEffect === 'external' ? ' --approval <token>' : '';
+  return (
+    `a person: ${why}. It may have had its effect: look at the vendor, and only if there is nothing, run ` +
+    `\`waybill deliveries replay ${deliveryId} --confirm-uncertain${approval} --reason "why"\``
+  );
 }
 
 function liveWait(delivery: DeliveryHistory, nextAttemptAt: string | null, why: string): string {

@@ -5,9 +5,7 @@ import { Name } from '../names';
 import { SecretReference } from '../secret-references';
 import type { ActionTarget } from '../targets';
 import { DEFAULT_TARGET_FLOW, FromPayload, SuccessCheck } from '../targets';
-import type { JsonFault } from './json-values';
-import { faultless, jsonFault } from './json-values';
-import type { FieldPath } from './mistakes';
+import { template } from './templates';
 import { WebAddress } from './web-addresses';
 import { TaskQueue, WorkflowType } from './workflow-documents';
 
@@ -37,15 +35,10 @@ const WrittenHttpTarget = z
     success,
   }));
 
-const Template = faultless(
-  z.unknown(),
-  (template) => jsonFault(template) ?? templateFault(template, []),
-);
-
 const WrittenActionTarget = z
   .strictObject({
     capability: Name,
-    request: Template.default(null),
+    request: template(['from']).default(null),
     affinity: FromPayload.nullable().default(null),
   })
   .transform(({ capability, request, affinity }) => ({
@@ -106,18 +99,3 @@ export const TargetDocument = z
     context.addIssue({ code: 'custom', path: [given[1] ?? 'http'], message });
   });
 export type TargetDocument = z.infer<typeof TargetDocument>;
-
-/** `from` alone in a group is a pointer into the payload, whatever its value. */
-function templateFault(template: unknown, path: FieldPath): JsonFault | null {
-  if (typeof template !== 'object' || template === null) return null;
-  const fields: [string, unknown][] = Object.entries(template);
-  if (!Array.isArray(template) && fields.length === 1 && fields[0]?.[0] === 'from') {
-    const problem = 'write a JSON pointer such as /issue/title';
-    return FromPayload.safeParse(template).success ? null : { path: [...path, 'from'], problem };
-  }
-  for (const [key, inner] of fields) {
-    const fault = templateFault(inner, [...path, Array.isArray(template) ? Number(key) : key]);
-    if (fault !== null) return fault;
-  }
-  return null;
-}

@@ -29,6 +29,7 @@ import {
   WorkflowTarget,
 } from '../targets';
 import type { TargetFlow } from '../targets';
+import { writtenOutbound } from './written-outbound';
 
 /** A document in the order in which its fields are written; undefined ones are left out. */
 export type WrittenDocument = Readonly<Record<string, unknown>>;
@@ -90,6 +91,7 @@ export function writtenConnector(
       rate === null
         ? undefined
         : { permits: rate.permits, per: durationText(rate.perMs), burst: rate.burst },
+    outbound: writtenOutbound(row.outbound),
   };
 }
 
@@ -108,7 +110,8 @@ export function writtenInstance(row: InstanceRow): WrittenDocument {
     .map(([revision, state]) => ({ revision, status: state }));
   return {
     ...{ kind: 'Instance', tenant, id, connector, version, grants, status },
-    ...{ config: config ?? undefined, secretRef: row.secretRef ?? undefined, configRevision },
+    ...{ config: config ?? undefined, secretRef: row.secretRef ?? undefined },
+    ...{ signingSecretRefs: unlessEmpty(row.signingSecretRefs), configRevision },
     credentials: unlessEmpty(credentials),
   };
 }
@@ -196,6 +199,7 @@ export function writtenSubscription(row: SubscriptionRow): WrittenDocument {
       ingress: {
         ...{ ref: ingress.ref, bodyLimit: ingress.bodyLimitBytes },
         secrets: Secrets.parse(ingress.secrets).map(withoutNulls),
+        previous: unlessEmpty(ingress.previous),
       },
     }),
   };
@@ -209,7 +213,8 @@ export function writtenEventSink(row: EventSinkRow): WrittenDocument {
   };
 }
 
-function writtenRetry(row: unknown): object | undefined {
+/** As a fleet file writes a profile; undefined for null. */
+export function writtenRetry(row: unknown): object | undefined {
   const profile = RetryProfile.nullable().parse(row);
   if (profile === null) return undefined;
   const { attempts, backoff, jitter, totalSpanMs, retryAfterCapMs } = profile;

@@ -81,6 +81,7 @@ export function versionRow(thing: ConnectorDocument, published: Published): Vers
     webhookScheme: asJson(thing.webhookScheme),
     retry: asJson(thing.retry),
     ...{ artifactDigest, manifestDigest, capabilities, profiles, rateLimit },
+    outbound: asJson(thing.outbound),
   };
 }
 
@@ -89,10 +90,10 @@ export function versionContent(
   row: VersionRow,
 ): Omit<VersionRow, 'connector' | 'version' | 'status'> {
   const { webhookScheme, retry, artifactDigest, manifestDigest } = row;
-  const { capabilities, profiles, rateLimit } = row;
+  const { capabilities, profiles, rateLimit, outbound } = row;
   return {
     ...{ webhookScheme, retry, artifactDigest, manifestDigest },
-    ...{ capabilities, profiles, rateLimit },
+    ...{ capabilities, profiles, rateLimit, outbound },
   };
 }
 
@@ -127,7 +128,7 @@ export function instanceRow(thing: InstanceDocument, published: Published): Inst
     ...{ tenant, id, connector, version, grants },
     status: thing.status ?? before?.status ?? 'enabled',
     config: asJson(thing.config),
-    ...{ secretRef, configRevision },
+    ...{ secretRef, signingSecretRefs: thing.signingSecretRefs, configRevision },
     credentials: Object.fromEntries([...known, ...written]),
   };
 }

@@ -24,6 +24,7 @@ export function connectorMistakes(
   return [
     ...identityMistakes(placed, published),
     ...offerMistakes(placed, checked),
+    ...outboundMistakes(placed),
     ...(before === undefined ? [] : contentMistakes(placed, before, row)),
     ...(checked.intended.version(row)?.status === row.status
       ? [...statusMistakes(placed, before, row), ...gateMistakes(placed, row, checked)]
@@ -45,6 +46,16 @@ function identityMistakes(
       const problem = `was ${was} when connector ${thing.id} was published and stays so; use another id`;
       return mistakeAt(place, [field], problem);
     });
+}
+
+/** What is sent by actions is carried out by hosts of the very version. */
+function outboundMistakes({ place, thing }: Placed<ConnectorDocument>): FleetMistake[] {
+  return Object.entries(thing.outbound ?? {}).flatMap(([name, operation]) => {
+    if (operation.kind !== 'action' || thing.capabilities.includes(operation.capabilityId))
+      return [];
+    const problem = `this version does not offer ${operation.capabilityId}; name it in its capabilities`;
+    return [mistakeAt(place, ['outbound', 'action', 'operations', name, 'capability'], problem)];
+  });
 }
 
 function offerMistakes(

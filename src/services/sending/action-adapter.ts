@@ -1,0 +1,37 @@
+/** Sends by an action: the clients of vendors stay in the hosts of the connection. */
+import type { ActionOperation } from '../../schemas/outbound';
+import { buildRequest } from '../../targets/action-request';
+import { parsedJson } from '../../schemas/json-bytes';
+import { followAction } from '../action-attempts';
+import type { SendingAdapter } from './adapter';
+
+export const actionAdapter: SendingAdapter<ActionOperation> = {
+  problem: ({ request }, { payload, config }) => {
+    const value = parsedJson(payload);
+    if (value === undefined) return 'the payload is no JSON';
+    const built = buildRequest(request, value, config ?? {});
+    return built.kind === 'missing' ? `there is nothing for the request at ${built.pointer}` : null;
+  },
+  // An action is started once a series, and says itself what became of it.
+  resendable: () => true,
+  send: (services, attempt, signal) => {
+    const { operation, info } = attempt;
+    const { capabilityId, request, timeoutMs } = operation;
+    return followAction(
+      services,
+      {
+        ...attempt,
+        target: { capabilityId, request, affinity: null, timeoutMs },
+        terms: {
+          requestedBy: info.requestedBy,
+          // As `waybill.sending_pace` has kept it: to this connection, and no other.
+          affinityKey: `connection/${info.connection.instanceId}`,
+          deadlineMs: info.deadlineInMs,
+          attempts: info.budgetAttempts,
+          config: info.connection.config ?? {},
+        },
+      },
+      signal,
+    );
+  },
+};

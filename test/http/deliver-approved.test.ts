@@ -1,0 +1,113 @@
+/**
+ * What is sent with a policy decision and an approval, and replaying what may have had its effect. Real:
+ * socket, server, Postgres, approvals and their signatures, attempts. Doubled: the workflow (see the rig).
+ */
+import { deliveryId, tenantId } from '../../src/domain/ids';
+import type { DeliveryPage } from '../../src/schemas/api-deliveries';
+import { ALLOWED, call, DeliverRig } from './deliver-rig';
+import { problem } from './harness';
+
+let rig: DeliverRig;
+beforeAll(async () => {
+  rig = await DeliverRig.start();
+});
+afterAll(() => rig.stop());
+
+test('an external one is sent with its decision and approval, and both are recorded', async () => {
+  const asked = call({ operation: 'charge', policyDecision: ALLOWED });
+  const refused = problem(await rig.deliver(asked, { key: 'charge-1' }));
+  const digest = refused.requestDigest ?? '';
+  expect(refused.detail).toContain(`delivery/charge-1 and request digest ${digest}`);
+  const token = await rig.approval('charge-1', digest);
+  const sent = await rig.delivered({ ...asked, approval: token }, { key: 'charge-1' });
+  expect(sent).toMatchObject({ state: 'Acknowledged', requestDigest: digest });
+  expect((await rig.show(sent.deliveryId)).sending).toMatchObject({
+    policyDecision: ALLOWED,
+    approvals: [{ approver: 'kate' }],
+  });
+  // It is there: whoever asks again is answered, whatever has become of the approval.
+  expect(await rig.delivered(asked, { key: 'charge-1' })).toEqual(sent);
+});
+
+test.each<[string, (digest: string) => Promise<string>, RegExp]>([
+  ['of another key', (digest) => rig.approval('charge-3', digest), /other subject/],
+  ['of another request', () => rig.approval('charge-2', 'd4'.repeat(32)), /other request/],
+  [
+    'of another tenant',
+    (digest) => rig.approval('charge-2', digest, { tenant: 'rival' }),
+    /other tenant/,
+  ],
+  [
+    'by somebody unknown',
+    (digest) => rig.approval('charge-2', digest, { sub: 'max' }),
+    /untrusted/,
+  ],
+])('an approval %s does not count', async (_, token, said) => {
+  const asked = call({ operation: 'charge', policyDecision: ALLOWED });
+  const { requestDigest = '' } = problem(await rig.deliver(asked, { key: 'charge-2' }));
+  const answer = await rig.deliver(
+    { ...asked, approval: await token(requestDigest) },
+    { key: 'charge-2' },
+  );
+  expect(problem(answer)).toMatchObject({
+    code: 'approval_required',
+    detail: expect.stringMatching(said) as string,
+  });
+});
+
+describe('what may have had its effect', () => {
+  const replay = (id: string, json: object) =>
+    rig.h.call(`/factory/deliveries/${id}/replay`, {
+      json: { reason: 'the vendor has nothing', ...json },
+    });
+
+  test('is replayed only where that is confirmed', async () => {
+    rig.vendor.answers.push('reset');
+    const { deliveryId: id } = await rig.delivered(call());
+    expect(await rig.show(id)).toMatchObject({
+      state: 'Failed',
+      reason: 'uncertain',
+      uncertain: true,
+    });
+    const page = (await rig.h.call<DeliveryPage>('/factory/deliveries?reason=uncertain')).body;
+    expect(page.deliveries.map((row) => row.deliveryId)).toContain(id);
+    const refused = await replay(id, {});
+    expect(problem(refused)).toMatchObject({
+      code: 'delivery_uncertain',
+      field: 'confirmUncertain',
+    });
+    expect(await replay(id, { confirmUncertain: true })).toMatchObject({ status: 202 });
+    await rig.attempted({ tenantId: tenantId('acme'), deliveryId: deliveryId(id) });
+    expect(await rig.show(id)).toMatchObject({
+      state: 'Acknowledged',
+      uncertain: false,
+      series: 2,
+    });
+  });
+
+  test('and is external, needs an approval that was not used before', async () => {
+    rig.vendor.answers.push('reset');
+    const asked = call({ operation: 'charge', policyDecision: ALLOWED });
+    const key = 'charge-9';
+    const { requestDigest: digest = '' } = problem(await rig.deliver(asked, { key }));
+    const first = await rig.approval(key, digest);
+    const { deliveryId: id } = await rig.delivered({ ...asked, approval: first }, { key });
+    const confirmUncertain = true;
+    for (const token of [undefined, first]) {
+      const answer = await replay(id, { confirmUncertain, approval: token });
+      expect(problem(answer)).toMatchObject({ code: 'approval_required', field: 'approval' });
+    }
+    const second = await rig.approval(key, digest);
+    expect(await replay(id, { confirmUncertain, approval: second })).toMatchObject({ status: 202 });
+    expect((await rig.show(id)).sending?.approvals).toHaveLength(2);
+  });
+});
+
+test('what plainly failed is replayed as ever', async () => {
+  rig.vendor.answers.push({ status: 404 });
+  const { deliveryId: id } = await rig.delivered(call());
+  const json = { reason: 'the path is right now' };
+  expect(await rig.h.call(`/factory/deliveries/${id}/replay`, { json })).toMatchObject({
+    status: 202,
+  });
+});

@@ -1,0 +1,81 @@
+/**
+ * What was being sent when the database was restored from a backup, and the pace of sending. Real: Postgres,
+ * attempts, the call. Doubled: the workflow, whose attempts this process makes, and the vendor.
+ */
+import { v7 as uuidv7 } from 'uuid';
+import { beginRecovery, endRecovery } from '../../src/db/recovery';
+import { deliveryId, tenantId } from '../../src/domain/ids';
+import { deliverService } from '../../src/services/deliver';
+import { makeAttempt } from '../../src/services/attempts';
+import { generateKeyText, importSigningKey } from '../../src/signing/keys';
+import { Receiver } from '../support/receiver';
+import {
+  attemptServices,
+  httpOperation,
+  insertConnection,
+  orderOf,
+  refOf,
+  sent,
+} from '../support/sending-rig';
+import { createTestDatabase, type TestDatabase } from '../support/test-database';
+
+let db: TestDatabase;
+let vendor: Receiver;
+let attempting: ReturnType<typeof attemptServices>;
+beforeAll(async () => {
+  db = await createTestDatabase();
+  vendor = await Receiver.start();
+  attempting = attemptServices(db, await importSigningKey(await generateKeyText()), {});
+  const operations = {
+    send: httpOperation(vendor.url),
+    keyed: httpOperation(vendor.url, { idempotencyHeader: 'idempotency-key' }),
+  };
+  await insertConnection(db, { name: 'pay', operations });
+});
+afterAll(async () => {
+  await attempting.close();
+  await vendor.stop();
+  await db.drop();
+});
+
+async function stored(operation: string) {
+  const deliver = deliverService({
+    data: attempting.services.data,
+    newDeliveryId: () => deliveryId(uuidv7()),
+    start: () => undefined,
+  });
+  const principal = { tenantId: tenantId('acme'), subject: 'ada' };
+  const order = orderOf('pay', { operation, waitMs: 0 });
+  return refOf(sent(await deliver(order, principal, new AbortController().signal)));
+}
+
+const attempt = (ref: Awaited<ReturnType<typeof stored>>) =>
+  makeAttempt(attempting.services, ref, {
+    ...{ owner: 'test', takeOver: false },
+    signal: new AbortController().signal,
+  });
+
+test('only where the vendor knows repeats does it go on, and not before the recovery is over', async () => {
+  const [plain, keyed] = [await stored('send'), await stored('keyed')];
+  await beginRecovery(db.as('waybill_operations'), 'ada');
+  expect(await attempt(plain)).toMatchObject({ kind: 'failed', reason: 'uncertain' });
+  expect(await attempt(keyed)).toMatchObject({ kind: 'held', why: 'recovering' });
+  expect(vendor.calls).toHaveLength(0);
+  await endRecovery(db.as('waybill_operations'), 'ada');
+  expect(await attempt(keyed)).toMatchObject({ kind: 'acknowledged' });
+  expect(await attempt(plain)).toMatchObject({ kind: 'settled', state: 'Failed' });
+  expect(vendor.calls).toHaveLength(1);
+});
+
+test("calls count for the tenant's share of what is under way", async () => {
+  await db.rows('update waybill.settings set tenant_in_flight = 1');
+  vendor.decide = () => 'hang';
+  const [first, second] = [await stored('send'), await stored('send')];
+  const before = vendor.calls.length;
+  const hanging = attempt(first);
+  await vendor.seen(before + 1);
+  expect(await attempt(second)).toMatchObject({ kind: 'held', why: 'tenant_busy' });
+  vendor.decide = () => null;
+  await hanging;
+  expect(await attempt(second)).toMatchObject({ kind: 'acknowledged' });
+});

@@ -1,0 +1,94 @@
+/**
+ * Sending through a host: the delivery is an action of the connection, and of no other. Real: Temporal,
+ * Postgres, hosts, the controlled provider. Doubled: nothing.
+ */
+import type { SentDelivery } from '../../src/domain/sending';
+import { ActionDeliveryRig } from '../support/action-delivery-rig';
+import { orderOf, refOf, sender, sent } from '../support/sending-rig';
+
+let rig: ActionDeliveryRig;
+let send: ReturnType<typeof sender>;
+
+beforeAll(async () => {
+  rig = await ActionDeliveryRig.start();
+  const action = (capabilityId: string, request: object) => ({
+    ...{ kind: 'action', capabilityId, request, timeoutMs: 10_000 },
+  });
+  const operations = {
+    file: action('tickets.create', { title: { from: '/title' } }),
+    read: action('tickets.read', { recordId: { config: '/record' } }),
+  };
+  await rig.db.rows(
+    `update waybill.connector_versions set outbound = $1 where connector_id = 'tickets'`,
+    [JSON.stringify(operations)],
+  );
+  await rig.db.rows(`update waybill.instances set config = '{"record": "nobodys"}'`);
+  await rig.work();
+  send = sender(rig.deliveries);
+});
+afterEach(() => rig.actions.holdEffects(0));
+afterAll(() => rig.stop());
+
+const order = (changes: Parameters<typeof orderOf>[1] = {}) =>
+  orderOf('tickets', {
+    ...{ instanceId: 'desk', operation: 'file', payload: '{"title":"Broken lamp"}' },
+    ...changes,
+  });
+const actionOf = (delivery: SentDelivery) => rig.actionOf(refOf(delivery));
+
+test('it is acknowledged when its action completes, which has its effect once', async () => {
+  const delivery = sent(await send(order()));
+  expect(delivery).toMatchObject({
+    state: 'Acknowledged',
+    sideEffect: 'shared-write',
+    status: null,
+  });
+  expect(await rig.actions.row(actionOf(delivery))).toMatchObject({
+    ...{ state: 'completed', deliveryId: delivery.deliveryId },
+  });
+  expect(rig.actions.effects(actionOf(delivery))).toBe(1);
+  expect(JSON.parse(delivery.answerHead ?? '')).toMatchObject({
+    reference: actionOf(delivery).actionId,
+  });
+  expect(await rig.deliveries.events(refOf(delivery))).toEqual(['delivery-dispatched']);
+});
+
+test('its action goes through the connection that was named, though another comes first', async () => {
+  await rig.db.rows(
+    `with other as (insert into waybill.instances (tenant_id, instance_id, connector_id, version, status, grants)
+        values ('acme', 'another', 'tickets', '1.0.0', 'enabled', '{tool}') returning 1)
+      insert into waybill.credential_revisions (tenant_id, instance_id, credential_revision, status)
+        select 'acme', 'another', 'r1', 'active' from other`,
+  );
+  await rig.db.rows(
+    `insert into waybill.bindings (tenant_id, capability_id, instance_id, priority, credential_revision)
+      values ('acme', 'tickets.create', 'another', 1, 'r1')`,
+  );
+  const delivery = sent(await send(order()));
+  expect(delivery.state).toBe('Acknowledged');
+  const [route] = await rig.db.rows<{ instance_id: string }>(
+    'select instance_id from waybill.routes where action_id = $1',
+    [actionOf(delivery).actionId],
+  );
+  expect(route?.instance_id).toBe('desk');
+});
+
+test('what its action was refused fails it, plainly', async () => {
+  const failed = sent(await send(order({ operation: 'read' })));
+  expect(failed).toMatchObject({ state: 'Failed', reason: 'action_failed', uncertain: false });
+});
+
+test('a long one is answered before its end, and acknowledged by it', async () => {
+  await rig.actions.holdEffects(1);
+  const asked = order({ waitMs: 500 });
+  expect(await send(asked)).toMatchObject({ kind: 'under_way', delivery: { state: 'Dispatched' } });
+  await rig.actions.holdEffects(0);
+  const ended = sent(await send({ ...asked, waitMs: 10_000 }));
+  expect(ended).toMatchObject({ state: 'Acknowledged', attempts: 1 });
+});
+
+test('a payload of which no request can be made is refused at once', async () => {
+  expect(await send(order({ payload: '{}' }))).toMatchObject({
+    ...{ kind: 'refused', code: 'delivery_request_invalid' },
+  });
+});
