@@ -93,6 +93,19 @@ test('nothing is reserved before the approval, and whoever asks at once asks onc
   expect(await ask('once')).toMatchObject({ kind: 'looked' });
 });
 
+test.each([
+  ['the time of the settings', 60_000],
+  ["the action's own deadline", 86_400_000],
+])('it waits for %s, whichever is sooner', async (what, ttlMs) => {
+  await db.rows('update waybill.settings set approval_ttl_ms = $1', [ttlMs]);
+  await rig.start(what);
+  const answer = await ask(what);
+  if (answer.kind !== 'asked') throw new Error(answer.kind);
+  const mostMs = Math.min(ttlMs, answer.action.deadlineInMs + 1_000);
+  expect(answer.approval.expiresInMs).toBeLessThanOrEqual(mostMs);
+  expect(answer.approval.expiresInMs).toBeGreaterThan(mostMs - 30_000);
+});
+
 test('a decision that its workflow may not have heard is news for the loop', async () => {
   await asked('news');
   await db.rows('update waybill.actions set attend_at = null where closed_at is not null');

@@ -3,6 +3,7 @@
  * security, indexes; one real action of each tenant is multiplied by an administrator. Asserted: blocks
  * read for a page.
  */
+import { approvalListStatements } from '../../src/db/approval-lists';
 import { attemptListStatements } from '../../src/db/attempt-lists';
 import { quotaListStatements } from '../../src/db/quota-lists';
 import { replicaListStatements } from '../../src/db/replica-lists';
@@ -27,6 +28,16 @@ beforeAll(async () => {
     `update waybill.route_attempts set settled_at = opened_at, settlement = 'outcome_unknown'
       where action_id like 'n-%' and substr(action_id, 3)::integer % 2 = 0`,
   );
+  // Every third waits for an approval; the others have been decided.
+  await db.rows(
+    `insert into waybill.approvals (tenant_id, action_id, request_sha256, state, asked_at, expires_at,
+        decided_at, decided_by)
+      select tenant_id, action_id, request_sha256, case when asked then 'asked' else 'approved' end,
+          created_at, 'infinity', case when not asked then now() end, case when not asked then 'kate' end
+        from (select *, substr(action_id, 3)::integer % 3 = 0 as asked from waybill.actions
+          where action_id like 'n-%') a`,
+  );
+  await db.rows('vacuum analyze waybill.approvals');
   await analyzeActions(db);
   await manyReplicas();
 }, 120_000);
@@ -69,6 +80,15 @@ test.each<[string, 'open' | 'unknown', string | null, number]>([
   ['the last attempts in doubt', 'unknown', '2026-01-01T03:19:50.500000Z', 2],
 ])('a page of %s reads few blocks', async (_what, state, at, rows) => {
   expect(await read(attemptListStatements[state], ['acme', at, at && 'n-0', LIMIT])).toBe(rows);
+});
+
+test.each<[string, string | null, number]>([
+  ['', null, LIMIT],
+  [', later', LATE, LIMIT],
+  [', the last', '2026-01-01T03:19:50.500000Z', 3],
+])('a page of approvals that are waited for%s reads few blocks', async (_what, at, rows) => {
+  const values = ['acme', at, at && 'n-0', LIMIT];
+  expect(await read(approvalListStatements.waiting, values)).toBe(rows);
 });
 
 test('quota scopes and their holders are read in bounds', async () => {

@@ -64,6 +64,12 @@ async function fill(fixture: CatalogFixture): Promise<void> {
   for (const insert of inserts) await db.rows(`insert into waybill.${insert}`, [tenant]);
   await fillBulkReplay(db, tenant, ref.deliveryId);
   await fillRouting(db, tenant);
+  await db.rows(
+    `insert into waybill.approvals (tenant_id, action_id, request_sha256, state, expires_at)
+      select tenant_id, action_id, request_sha256, 'asked', now() from waybill.actions
+        where tenant_id = $1 limit 1`,
+    [tenant],
+  );
 }
 
 /** Runs one query in a transaction of the tenant (null: of none). */
