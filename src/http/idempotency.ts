@@ -68,8 +68,9 @@ export function takeIdempotencyKeys(app: FastifyInstance, data: Database, log: L
     const wanted = request.routeOptions.config.idempotencyKey;
     if (wanted === undefined) return;
     const key = keyOf(request);
-    if (key !== null) return await claimOrAnswer(request, reply, { data, log, key });
-    if (wanted === 'required') throw invalid('is missing: send a new random text with each call');
+    if (key !== null) await claimOrAnswer(request, reply, { data, log, key });
+    else if (wanted === 'required')
+      throw invalid('is missing: send a new random text with each call');
   });
   app.addHook('onSend', async (request, reply, payload: unknown) => {
     const claim = claims.get(request);
@@ -93,7 +94,7 @@ async function claimOrAnswer(
   request: FastifyRequest,
   reply: FastifyReply,
   { data, log, key }: Claiming,
-): Promise<FastifyReply | undefined> {
+): Promise<void> {
   const sha256 = digestOf(request);
   const found = await claimIdempotencyKey(data, key, {
     sha256,
@@ -108,14 +109,16 @@ async function claimOrAnswer(
         });
       }, RENEW_MS).unref();
       claims.set(request, { key, claim: found.claim, renewing });
-      return undefined;
+      return;
     }
     case 'answered':
-      return await reply
+      // Sent: the handler is passed over.
+      await reply
         .code(found.status)
         .header('idempotent-replayed', 'true')
         .type(found.answer.type)
         .send(found.answer.body);
+      return;
     case 'in_flight':
       throw new HttpProblem('idempotency_in_flight', '', {
         headers: { 'retry-after': String(Math.max(1, Math.ceil(found.waitMs / 1000))) },

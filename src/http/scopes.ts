@@ -16,7 +16,6 @@ export const SCOPES = {
   'factory.replays.read': 'Read bulk replays.',
   'factory.replays.operate': 'Plan, run, pause and cancel bulk replays.',
   'factory.fleet.read': 'Read the hosts that carry actions out.',
-  'factory.fleet.publish': 'Compare and publish fleets, of all tenants.',
   'factory.receipts.read': 'Read and export receipts.',
 } as const;
 

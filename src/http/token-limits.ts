@@ -1,14 +1,7 @@
 /** What a token narrows of its scopes: which capabilities it may use, and how far their effects may go. */
 import { SIDE_EFFECTS, type SideEffect } from '../domain/capabilities';
 import { WaybillError } from '../domain/errors';
-import type { Principal } from './tokens';
-
-export interface TokenLimits {
-  /** Ids, or beginnings of ids followed by `*`; null: every capability. */
-  readonly capabilities: readonly string[] | null;
-  /** The highest class; null: every class. */
-  readonly maxSideEffect: SideEffect | null;
-}
+import type { Principal, TokenLimits } from './tokens';
 
 /** A capability as far as it is known; a class that is not known is above every limit. */
 export interface UsedCapability {

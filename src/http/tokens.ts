@@ -2,8 +2,16 @@
  * The port through which bearer tokens are judged. Implementations: the key set of an identity
  * provider, and a local development key.
  */
+import type { SideEffect } from '../domain/capabilities';
 import type { TenantId } from '../domain/ids';
-import type { TokenLimits } from './token-limits';
+
+/** What a token narrows of its scopes; see `token-limits.ts`. */
+export interface TokenLimits {
+  /** Ids, or beginnings of ids followed by `*`; null: every capability. */
+  readonly capabilities: readonly string[] | null;
+  /** The highest class; null: every class. */
+  readonly maxSideEffect: SideEffect | null;
+}
 
 /** Who calls, by the token alone. */
 export interface Principal {

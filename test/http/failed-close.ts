@@ -1,4 +1,4 @@
-/** Closes an attempt with a failure for good. */
+/** How an attempt ends that fails for good. */
 export const FAILED_CLOSE = {
   outcome: 'refused',
   reason: 'permanent_refusal',

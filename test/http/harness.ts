@@ -2,7 +2,7 @@
  * A real server on a real socket over a real database of its own. Doubled are only the starter and
  * the counter, which write down what they were told, and the clock of nothing.
  */
-import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
@@ -27,13 +27,15 @@ import type { SigningKey } from '../../src/signing/keys';
 import { startingActions } from '../support/starting-actions';
 import { createTestDatabase } from '../support/test-database';
 import type { TestDatabase } from '../support/test-database';
+import { FAILED_CLOSE } from './failed-close';
+import { githubHeaders, SECRET } from './github-requests';
 import type { StoredDelivery } from './stored-delivery';
 import { deliverDeps } from './deliver-deps';
-import { FAILED_CLOSE } from './failed-close';
 import { lifecycleDeps } from './lifecycle-deps';
 import { repinDeps } from './repin-deps';
 
-export const SECRET = 'it is a secret to everybody';
+export { githubHeaders, SECRET, sign } from './github-requests';
+
 export const READ = 'factory.connections.read';
 export const OPERATE = 'factory.connections.operate';
 export const ACTIONS_READ = 'factory.actions.read';
@@ -278,21 +280,6 @@ export class Harness {
     await closeAttempt(data, at, FAILED_CLOSE, receipt);
     return ref;
   }
-}
-
-export function githubHeaders(
-  body: Uint8Array,
-  options: { readonly id?: string; readonly event?: string; readonly secret?: string } = {},
-): Record<string, string> {
-  return {
-    'x-github-delivery': options.id ?? randomUUID(),
-    'x-github-event': options.event ?? 'push',
-    'x-hub-signature-256': `sha256=${sign(body, options.secret ?? SECRET)}`,
-  };
-}
-
-export function sign(body: Uint8Array, secret: string): string {
-  return createHmac('sha256', secret).update(body).digest('hex');
 }
 
 /** A problem, checked to be one. */

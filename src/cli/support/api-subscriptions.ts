@@ -3,7 +3,6 @@ import type { z } from 'zod';
 import {
   Subscription,
   SubscriptionPage,
-  type ChangeSubscriptionBody,
   type CreateSubscriptionBody,
   type ListSubscriptionsQuery,
 } from '../../schemas/api-subscriptions';
@@ -50,7 +49,7 @@ export class SubscriptionsClient {
     const params = { path: { subscriptionId } };
     return this.#ask(Subscription, (api, how) =>
       api.PATCH('/factory/subscriptions/{subscriptionId}', {
-        ...{ params, body: body, ...how },
+        ...{ params, body, ...how },
       }),
     );
   }
