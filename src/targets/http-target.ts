@@ -102,7 +102,7 @@ async function callTarget(agent: Dispatcher, call: TargetCall): Promise<TargetRe
   const signal = AbortSignal.any([deadline, call.signal]);
   try {
     const response = await request(call.url, {
-      method: (call.method ?? 'POST') as Dispatcher.HttpMethod,
+      method: call.method ?? 'POST',
       dispatcher: agent,
       headers: call.headers,
       body: call.body,
