@@ -138,14 +138,18 @@ export class FullRun {
   /** Calls the API or an ingress; the answer is kept, and given as JSON where it is some. */
   async ask(
     at: string,
-    request: RequestInit & { readonly headers?: Record<string, string> } = {},
+    request: {
+      readonly method?: string;
+      readonly body?: string;
+      readonly headers?: Readonly<Record<string, string>>;
+    } = {},
   ): Promise<{ readonly status: number; readonly text: string }> {
     const response = await fetch(`${this.url}${at}`, {
       ...request,
       headers: { authorization: `Bearer ${this.token}`, ...request.headers },
     });
     const text = await response.text();
-    const headers = JSON.stringify([...response.headers]);
+    const headers = JSON.stringify(Object.fromEntries(response.headers.entries()));
     const where = `answer ${request.method ?? 'GET'} ${at.split('?')[0] ?? ''}`;
     this.answers.push({ where, text: `${headers}\n${text}` });
     return { status: response.status, text };
