@@ -869,6 +869,7 @@ table receipts
 table rejected_payloads
   tenant_id text not null
   delivery_id uuid not null
+  subscription_id text not null
   content bytea not null
   request jsonb
   size_bytes integer not null

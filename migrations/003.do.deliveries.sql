@@ -162,11 +162,12 @@ create table waybill.dedup_keys (
 );
 create index dedup_keys_expired on waybill.dedup_keys (expires_at);
 
--- The bytes of rejected requests, for a short time and up to a bound per tenant. They are kept apart from artifacts: nobody has
+-- The bytes of rejected requests, for a short time and up to a bound per tenant and subscription. They are kept apart from artifacts: nobody has
 -- vouched for them, and forgetting them must never touch the bytes of a real delivery.
 create table waybill.rejected_payloads (
   tenant_id text not null,
   delivery_id uuid not null,
+  subscription_id text not null,
   content bytea not null,
   -- What it can be judged again by: {ref, method, query, headers: [["name", "value"], …]} with the
   -- headers that its scheme reads; null where those hold the secret itself.

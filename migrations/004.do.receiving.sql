@@ -244,15 +244,18 @@ begin
        length(p_payload), p_fields->>'contentType', coalesce(p_fields->'keptHeaders', '[]'::jsonb),
        coalesce(p_fields->'evidence', '{}'::jsonb), p_fields->>'reason', p_fields->>'detail',
        v_now, v_now);
-  -- Anybody can send these: past 64 MiB of a tenant the row still tells of the request, without bytes.
+  -- Anybody can send these: past 64 MiB of a tenant, or 16 of a subscription, so that a flood at one
+  -- leaves room for the others, the row still tells of the request, without bytes.
   -- An empty body counts, too, so that the number of rows is bounded.
   insert into waybill.rejected_payloads
-      (tenant_id, delivery_id, content, request, size_bytes, expires_at)
-    select p_tenant, p_delivery, p_payload, nullif(p_fields->'request', 'null'), greatest(v_size, 4096),
+      (tenant_id, delivery_id, subscription_id, content, request, size_bytes, expires_at)
+    select p_tenant, p_delivery, p_subscription, p_payload, nullif(p_fields->'request', 'null'), greatest(v_size, 4096),
            v_now + make_interval(mins => s.rejected_bytes_minutes)
       from waybill.settings s
-      where (select coalesce(sum(r.size_bytes), 0) + v_size from waybill.rejected_payloads r
-              where r.tenant_id = p_tenant) <= 64 * 1024 * 1024;
+      where (select coalesce(sum(r.size_bytes), 0) + v_size <= 64 * 1024 * 1024
+            and coalesce(sum(r.size_bytes) filter (where r.subscription_id = p_subscription), 0)
+              + v_size <= 16 * 1024 * 1024
+          from waybill.rejected_payloads r where r.tenant_id = p_tenant);
 end
 $$;
 

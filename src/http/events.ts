@@ -118,5 +118,7 @@ async function sinkPage(
       listEventSinks(deps.data, { tenantId, after: after?.[0] ?? null, limit: count }),
     (row) => [row.sinkId, ''],
   );
-  return { view: 'live', sinks: rows, nextCursor };
+  // A token may stand in the query.
+  const sinks = rows.map((row) => ({ ...row, url: row.url.replace(/\?.*$/s, '?…') }));
+  return { view: 'live', sinks, nextCursor };
 }

@@ -16,6 +16,7 @@ import { webhookRequest } from './ingress-requests';
 import {
   limited,
   note,
+  unsignedLine,
   type ArrivingRequest,
   type Receiving,
   type Reception,
@@ -27,14 +28,14 @@ import {
  *   where the scheme answers none of these
  */
 export async function answerProbe(
-  { deps, limit, ingresses }: Reception,
+  { deps, limit, lines, ingresses }: Reception,
   { ref, ip, raw }: ArrivingRequest,
 ): Promise<IngressReply> {
   const { ingress, scheme } = await ingresses(ref);
   const { publicBaseUrl } = deps;
   const origin = { publicBaseUrl, ref, settings: ingress.config };
   const webhook = webhookRequest(raw, origin, new Uint8Array());
-  const reply = await answerUnsigned({ deps, limit, ref, ip, ingress, scheme }, webhook);
+  const reply = await answerUnsigned({ deps, limit, lines, ref, ip, ingress, scheme }, webhook);
   if (reply !== null) return reply;
   throw new HttpProblem('method_not_allowed', 'This path answers POST.', {
     headers: { allow: 'POST' },
@@ -93,7 +94,9 @@ async function answer(
   const { detail, fault } = verdict;
   if (fault === 'ours') {
     const { tenantId, subscriptionId } = ingress;
-    deps.log.error({ tenantId, subscriptionId, handshake, detail }, 'no answer to a handshake');
+    unsignedLine(receiving, () => {
+      deps.log.error({ tenantId, subscriptionId, handshake, detail }, 'no answer to a handshake');
+    });
     throw new WaybillError('secret_unavailable');
   }
   const waitS = await limit.waitS(ref, ip);

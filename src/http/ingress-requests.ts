@@ -92,7 +92,8 @@ export function describeRefused(
   const unread = { ...request, body: NO_BYTES };
   const claimed = identify(scheme, unread, '');
   const externalId = claimed.externalIdFrom === 'header' ? claimed.externalId : null;
-  const read = [request, unread].flatMap((seen) => [...viewOf(seen).headersRead]);
+  const views = [request, unread].map(viewOf);
+  const read = views.flatMap((view) => [...view.headersRead]);
   const wanted = [...read, 'content-type', ...(scheme.scheme.kept_headers ?? [])];
   const names = new Set(wanted.map((name) => name.toLowerCase()));
   const headers = request.headers.filter(([name]) => names.has(name.toLowerCase()));
@@ -104,7 +105,12 @@ export function describeRefused(
     // Of these kinds the request carries the secret itself, which is never stored.
     request: TOKEN_KINDS.has(scheme.scheme.kind)
       ? null
-      : { ref, method, query: queryOf(request.url), headers: headers.map(([k, v]) => [k, v]) },
+      : {
+          ...{ ref, method },
+          // Somebody may have put a token there: only where the scheme looks at it.
+          query: views.some((view) => view.urlRead) ? queryOf(request.url) : '',
+          headers: headers.map(([k, v]) => [k, v]),
+        },
   };
 }
 

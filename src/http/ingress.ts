@@ -5,6 +5,7 @@ import { IngressAnswer, IngressBody, IngressParams } from '../schemas/api-ingres
 import type { HttpDeps } from './deps';
 import { answer, problems } from './openapi';
 import { BodyBudget } from './body-budget';
+import { BoundedLines } from './bounded-lines';
 import { IngestGroups } from './ingest-groups';
 import { openIngresses } from './open-ingresses';
 import { answerProbe } from './handshakes';
@@ -22,7 +23,8 @@ export function ingressRoutes(app: FastifyInstance, deps: HttpDeps): void {
   const ingresses = openIngresses(deps.data, deps.ingressKeptMs ?? INGRESS_KEPT_MS);
   const budget = new BodyBudget(deps.bodyBudgetBytes ?? BODY_BUDGET_BYTES);
   const groups = new IngestGroups(deps.data);
-  const reception = { deps, limit: refusalLimit(), ingresses, budget, groups };
+  const lines = new BoundedLines();
+  const reception = { deps, limit: refusalLimit(), lines, ingresses, budget, groups };
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => {
     done(null);

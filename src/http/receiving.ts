@@ -26,6 +26,7 @@ import {
   note,
   secretUnavailable,
   skewText,
+  unsignedLine,
   type ArrivingRequest,
   type Receiving,
   type Reception,
@@ -41,7 +42,7 @@ export async function receiveWebhook(
   reception: Reception,
   request: ArrivingRequest,
 ): Promise<IngressReply> {
-  const { deps, ingresses, budget } = reception;
+  const { deps, lines, ingresses, budget } = reception;
   const open = await ingresses(request.ref);
   const body = await readBody(request.raw, {
     limitBytes: open.ingress.bodyLimitBytes,
@@ -50,7 +51,9 @@ export async function receiveWebhook(
   }).catch((error: unknown) => {
     const code = error instanceof WaybillError ? error.code : 'internal';
     const { tenantId, subscriptionId } = open.ingress;
-    deps.log.info({ tenantId, subscriptionId, code }, 'webhook not read');
+    unsignedLine({ deps, lines, ingress: open.ingress }, () => {
+      deps.log.info({ tenantId, subscriptionId, code }, 'webhook not read');
+    });
     throw error;
   });
   try {
@@ -61,14 +64,14 @@ export async function receiveWebhook(
 }
 
 async function judge(
-  { deps, limit, groups }: Reception,
+  { deps, limit, lines, groups }: Reception,
   { ref, ip, raw }: ArrivingRequest,
   { ingress, scheme }: OpenIngress,
   body: Buffer,
 ): Promise<IngressReply> {
   const { publicBaseUrl } = deps;
   const webhook = webhookRequest(raw, { publicBaseUrl, ref, settings: ingress.config }, body);
-  const receiving = { deps, limit, ref, ip, ingress, scheme };
+  const receiving = { deps, limit, lines, ref, ip, ingress, scheme };
   const unsigned = await answerUnsigned(receiving, webhook);
   if (unsigned !== null) return unsigned;
   const secrets = await readIngressSecrets(deps, ingress);

@@ -5,6 +5,7 @@ import type { Unverified } from '../domain/verification';
 import type { IngressConfig } from '../schemas/delivery-rows';
 import type { CompiledScheme } from '../signing/webhooks/compile';
 import type { BodyBudget } from './body-budget';
+import type { BoundedLines } from './bounded-lines';
 import type { HttpDeps, IngressOutcome } from './deps';
 import type { IngestGroups } from './ingest-groups';
 import type { IngressSecrets } from './ingress-secrets';
@@ -24,6 +25,7 @@ export interface ArrivingRequest {
 /** What one server receives with. */
 export interface Reception {
   readonly deps: HttpDeps;
+  readonly lines: BoundedLines;
   readonly limit: RefusalLimit;
   readonly ingresses: OpenIngresses;
   readonly budget: BodyBudget;
@@ -33,6 +35,7 @@ export interface Reception {
 /** One request on its way through an ingress. */
 export interface Receiving {
   readonly deps: HttpDeps;
+  readonly lines: BoundedLines;
   readonly limit: RefusalLimit;
   readonly ref: string;
   /** The remote address. */
@@ -42,15 +45,33 @@ export interface Receiving {
 }
 
 export function note(
-  { deps, ingress }: Pick<Receiving, 'deps' | 'ingress'>,
+  receiving: Pick<Receiving, 'deps' | 'lines' | 'ingress'>,
   outcome: IngressOutcome,
   more: Readonly<Record<string, string>>,
 ): void {
+  const { deps, ingress } = receiving;
   const { tenantId, connectorId, subscriptionId } = ingress;
   deps.count(outcome, { tenantId, connectorId });
   // A flood must not fill the log, too.
   const level = outcome === 'limited' ? 'debug' : 'info';
-  deps.log[level]({ tenantId, connectorId, subscriptionId, outcome, ...more }, 'webhook received');
+  const line = () => {
+    const about = { tenantId, connectorId, subscriptionId, outcome, ...more };
+    deps.log[level](about, 'webhook received');
+  };
+  // Whoever can ask for an answer need not have signed anything.
+  if (outcome === 'handshake') unsignedLine(receiving, line);
+  else line();
+}
+
+/** A line that a request without any signature can cause: bounded at each ingress. */
+export function unsignedLine(
+  { deps, lines, ingress }: Pick<Receiving, 'deps' | 'lines' | 'ingress'>,
+  line: () => void,
+): void {
+  const { tenantId, subscriptionId } = ingress;
+  lines.write(`${tenantId}/${subscriptionId}`, line, (leftOut) => {
+    deps.log.warn({ tenantId, subscriptionId, leftOut }, 'lines on unsigned requests left out');
+  });
 }
 
 /** The answer to a sender that has had too many requests refused: nothing is recorded of this one. */
@@ -65,14 +86,17 @@ export function limited(
 
 /** Tells the log which secrets were read and did not serve, and which could not be read. */
 export function secretUnavailable(
-  { deps, ingress }: Receiving,
+  receiving: Receiving,
   { reason }: Unverified,
   { usable, unreadable }: IngressSecrets,
 ): WaybillError {
+  const { deps, ingress } = receiving;
   const { tenantId, subscriptionId } = ingress;
   const secretIds = usable.map(({ id }) => id);
   const about = { tenantId, subscriptionId, reason, secretIds, unreadable };
-  deps.log.error(about, 'no secret to verify with');
+  unsignedLine(receiving, () => {
+    deps.log.error(about, 'no secret to verify with');
+  });
   return new WaybillError('secret_unavailable');
 }
 

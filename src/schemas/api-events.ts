@@ -64,7 +64,7 @@ const ParkedSubject = z.object({
 export const EventSink = z
   .object({
     sinkId: z.string(),
-    url: z.string(),
+    url: z.string().describe('Without its query, where a token may stand.'),
     types: z.array(z.string()),
     state: z.enum(SINK_STATES),
     pauseReason: z.string().nullable().describe('target_gone: it answered 410.'),

@@ -13,6 +13,7 @@ import type { DeliveryFacts, OpenAttemptAnswer, OpenedAttempt } from '../schemas
 import { SecretError, type SecretProvider } from '../secrets/provider';
 import { dispatchHeaders } from '../targets/dispatch-request';
 import type { TargetReport } from '../targets/http-target';
+import { addressSecrets, redaction } from '../targets/redaction';
 import { followAction } from './action-attempts';
 import type { AttemptResult, ClosableAttempt } from './attempt-closing';
 import { closeWithVerdict } from './attempt-closing';
@@ -146,6 +147,7 @@ async function callAndClose(
     timeoutMs: opened.info.target.timeoutMs,
     success: opened.info.target.success,
     signal,
+    redact: redaction(addressSecrets(opened.info.target.url)),
   });
   const durationMs = Math.round(performance.now() - started);
   if (opened.info.firstCall && report.answer.kind !== 'not_sent') {

@@ -3,7 +3,11 @@
  * targets"). Both may be asked for again: the id comes from the delivery, and a signal names it.
  */
 import type { Client } from '@temporalio/client';
-import { isGrpcServiceError, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import {
+  isGrpcServiceError,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
 import type {
   DispatchToWorkflow,
   WorkflowDispatch,
@@ -64,12 +68,38 @@ async function signal(
   to: { readonly workflowId: string; readonly name: string },
 ): Promise<WorkflowReport> {
   const { workflowId, name } = to;
+  const other = await otherThan(client, workflowId, target);
+  if (other !== null) {
+    const detail = `workflow ${workflowId} runs as ${other}, which the target does not name`;
+    return { kind: 'refused', detail, forGood: true };
+  }
   await client.workflow.signalWithStart(target.workflowType, {
     ...{ workflowId, taskQueue: target.taskQueue, args: [] },
     ...{ signal: name, signalArgs: [input] },
     priority: fairlyFor(tenantId),
   });
   return { kind: 'taken', detail: `workflow ${workflowId} has the signal ${name}` };
+}
+
+/**
+ * What runs under the id and is not what the deployment allows; null: nothing does. Whoever has started it
+ * may have been somebody else.
+ */
+async function otherThan(
+  client: Client,
+  workflowId: string,
+  { taskQueue, workflowType }: WorkflowDispatch['target'],
+): Promise<string | null> {
+  const running = await client.workflow
+    .getHandle(workflowId)
+    .describe()
+    .catch((error: unknown) => {
+      if (error instanceof WorkflowNotFoundError) return null;
+      throw error;
+    });
+  if (running?.status.name !== 'RUNNING') return null;
+  if (running.type === workflowType && running.taskQueue === taskQueue) return null;
+  return `${running.type} of the queue ${running.taskQueue}`;
 }
 
 function failure(error: unknown, workflowId: string): WorkflowReport {

@@ -56,6 +56,19 @@ describe('what has had its time', () => {
     expect(await seen()).toEqual([7, 8, 9, 10]);
   });
 
+  test('what one sink still wants does not keep what is behind it', async () => {
+    await sink('behind', 0);
+    await db.rows(`update waybill.event_sinks set topics = '{rare}'`);
+    await db.rows(`update waybill.outbox_events set topic = 'rare' where feed_no <= $1`, [
+      place(5),
+    ]);
+    await ageEvents(db, 15);
+    expect(await forget(3)).toEqual({ events: 3, missed: 0 });
+    expect(await forget(3)).toEqual({ events: 2, missed: 0 });
+    const left = await db.rows(`select topic from waybill.outbox_events`);
+    expect(left).toEqual(Array(5).fill({ topic: 'rare' }));
+  });
+
   test('a reader that was behind is told, and nobody else', async () => {
     await ageEvents(db, 15, 5);
     await forget();

@@ -251,6 +251,22 @@ describe('a refused request', () => {
     await db.rows('delete from waybill.rejected_payloads');
   });
 
+  test('one subscription takes a quarter of them, and leaves the rest to the others', async () => {
+    await rejectDelivery(db.as('waybill_data'), verifiedRequest(acme, {}), why);
+    const resized = 'update waybill.rejected_payloads set size_bytes = 16 * 1024 * 1024';
+    await db.rows(resized);
+    const same = verifiedRequest(acme, {});
+    await rejectDelivery(db.as('waybill_data'), same, why);
+    await db.rows(`${resized}, subscription_id = 'another'`);
+    const other = verifiedRequest(acme, {});
+    await rejectDelivery(db.as('waybill_data'), other, why);
+    const kept = await db.rows<{ id: string }>(
+      `select delivery_id::text as id from waybill.rejected_payloads where subscription_id <> 'another'`,
+    );
+    expect(kept).toEqual([{ id: other.deliveryId }]);
+    await db.rows('delete from waybill.rejected_payloads');
+  });
+
   test('leaves no artifact behind', async () => {
     const refused = verifiedRequest(acme, { payload: Buffer.from('refused bytes') });
     await rejectDelivery(db.as('waybill_data'), refused, why);

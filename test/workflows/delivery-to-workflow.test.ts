@@ -144,3 +144,21 @@ test('while Temporal does not answer it is tried again', async () => {
   expect(await attempt(ref, services)).toMatchObject({ kind: 'retry', reason: 'answer_lost' });
   await nobody.close();
 });
+
+test('a signal goes to no workflow of another type or queue, whoever has started it', async () => {
+  const OTHERS = [
+    ['payroll', QUEUE],
+    [TYPE, `another-${QUEUE}`],
+  ] as const;
+  for (const [type, taskQueue] of OTHERS) {
+    const workflow = `inbox-${type}-${String(count)}`;
+    const fixture = await toWorkflow({ signal: { name: 'mail', workflow } });
+    await rig.client.workflow.start(type, { workflowId: `acme/${workflow}`, taskQueue, args: [] });
+    const ref = await rig.accept(fixture);
+    expect(await attempt(ref)).toMatchObject({
+      kind: 'failed',
+      detail: `workflow acme/${workflow} runs as ${type} of the queue ${taskQueue}, which the target does not name`,
+    });
+    expect(await given(workflow, 'signal')).toEqual([]);
+  }
+});

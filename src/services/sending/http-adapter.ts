@@ -5,6 +5,7 @@ import { point } from '../../points';
 import type { HttpOperation } from '../../schemas/outbound';
 import { SecretError, type SecretProvider } from '../../secrets/provider';
 import { signStandardWebhook } from '../../signing/webhooks/standard-sign';
+import { redaction } from '../../targets/redaction';
 import { filledText, vendorRequest } from '../../targets/vendor-request';
 import type { SendingMaterial, VendorRequest } from '../../targets/vendor-request';
 import type { AttemptResult } from '../attempt-closing';
@@ -187,14 +188,4 @@ async function secretOf(provider: SecretProvider, ref: string | null): Promise<s
   const value = (await provider.resolve(ref)).value.reveal();
   if (/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value)) return value;
   throw new SecretError('unreadable', `secret ${ref} cannot stand in a header`);
-}
-
-/** A target may repeat what it was sent, in whatever form. */
-function redaction(secret: readonly string[]): (text: string) => string {
-  const forms = secret.flatMap((value) => [
-    ...[value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)],
-    Buffer.from(value, 'utf8').toString('base64'),
-  ]);
-  const longestFirst = [...new Set(forms)].sort((one, other) => other.length - one.length);
-  return (text) => longestFirst.reduce((left, form) => left.replaceAll(form, '[secret]'), text);
 }

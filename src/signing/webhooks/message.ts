@@ -73,9 +73,9 @@ function partBytes(part: CompiledPart, making: Making): Uint8Array | Unverified 
     case 'method':
       return wireBytes(request.method.toUpperCase());
     case 'url':
-      return wireBytes(request.url);
+      return wireBytes(view.url);
     case 'path':
-      return wireBytes(pathOf(request.url));
+      return wireBytes(pathOf(view.url));
     case 'crc32':
       return Buffer.from(String(crc32(request.body)));
     case 'id':

@@ -21,6 +21,8 @@ export class RequestView {
   readonly request: WebhookRequest;
   /** The headers that were looked for until now, in lower case. */
   readonly headersRead = new Set<string>();
+  /** Whether anything of the address was looked at until now. */
+  urlRead = false;
   #query: Fields | undefined;
   #form: { readonly fields: Fields | null } | undefined;
   #json: { readonly value: unknown; readonly repeatsKeys: boolean } | undefined;
@@ -35,8 +37,14 @@ export class RequestView {
     return readHeader(this.request.headers, lower);
   }
 
+  get url(): string {
+    this.urlRead = true;
+    return this.request.url;
+  }
+
   /** The parameters of the URL's query, decoded. */
   get query(): Fields {
+    this.urlRead = true;
     return (this.#query ??= queryOf(this.request.url));
   }
 
