@@ -216,6 +216,38 @@ table catalog_revision
   grant select to waybill_observer
   grant select to waybill_operations
 
+table certifications
+  connector_id text not null
+  version text not null
+  suite_version text not null
+  state text not null
+  run integer not null default 1
+  tenant_id text not null
+  instance_id text not null
+  cases jsonb not null
+  requested_by text not null
+  requested_at timestamp with time zone not null default clock_timestamp()
+  finished_at timestamp with time zone
+  reason text
+  results jsonb not null default '{}'::jsonb
+  report_sha256 bytea
+  evidence_id text
+  constraint certifications_pkey PRIMARY KEY (connector_id, version, suite_version)
+  constraint certifications_check CHECK (((state = 'running'::text) = (finished_at IS NULL)))
+  constraint certifications_check1 CHECK (((state = 'passed'::text) = (evidence_id IS NOT NULL)))
+  constraint certifications_connector_id_version_fkey FOREIGN KEY (connector_id, version) REFERENCES waybill.connector_versions(connector_id, version)
+  constraint certifications_evidence_id_fkey FOREIGN KEY (evidence_id) REFERENCES waybill.evidence_statements(evidence_id)
+  constraint certifications_report_sha256_check CHECK ((length(report_sha256) = 32))
+  constraint certifications_run_check CHECK ((run >= 1))
+  constraint certifications_state_check CHECK ((state = ANY (ARRAY['running'::text, 'passed'::text, 'failed'::text])))
+  constraint certifications_tenant_id_instance_id_fkey FOREIGN KEY (tenant_id, instance_id) REFERENCES waybill.instances(tenant_id, instance_id)
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  grant select to waybill_data
+  grant select to waybill_observer
+  grant select, update to waybill_operations
+
 table checkpoint_leaves
   tenant_id text not null
   checkpoint_no integer not null
@@ -239,7 +271,11 @@ table connector_versions
   status text not null
   webhook_scheme jsonb
   retry_profile jsonb
+  adapter_ref jsonb
+  configuration_form jsonb
+  release_id text
   content_digest text not null
+  certification_ref text
   event_seq integer not null default 0
   manifest_digest text
   rate_limit jsonb
@@ -248,11 +284,13 @@ table connector_versions
   evidence_until timestamp with time zone not null default 'infinity'::timestamp with time zone
   constraint connector_versions_pkey PRIMARY KEY (connector_id, version)
   constraint connector_versions_artifact_digest_check CHECK ((artifact_digest ~ '^[0-9a-f]{64}$'::text))
+  constraint connector_versions_configuration_form_check CHECK ((jsonb_typeof(configuration_form) = 'object'::text))
   constraint connector_versions_connector_id_fkey FOREIGN KEY (connector_id) REFERENCES waybill.connectors(connector_id)
   constraint connector_versions_content_digest_check CHECK ((content_digest ~ '^[0-9a-f]{64}$'::text))
   constraint connector_versions_manifest_digest_check CHECK ((manifest_digest ~ '^[0-9a-f]{64}$'::text))
   constraint connector_versions_profiles_check CHECK (((cardinality(profiles) <= 100) AND (array_position(profiles, NULL::text) IS NULL)))
   constraint connector_versions_rate_limit_check CHECK (((rate_limit IS NULL) OR COALESCE(((((rate_limit ->> 'permits'::text))::integer >= 1) AND (((rate_limit ->> 'perMs'::text))::integer >= 1) AND (((rate_limit ->> 'burst'::text))::integer >= 1)), false)))
+  constraint connector_versions_release_id_check CHECK (((length(release_id) >= 1) AND (length(release_id) <= 200)))
   constraint connector_versions_status_check CHECK ((status = ANY (ARRAY['draft'::text, 'certified'::text, 'active'::text, 'deprecated'::text, 'revoked'::text])))
   row level security
   policy across_tenants for all to waybill_control, waybill_operations using true
@@ -1056,7 +1094,7 @@ table settings
   circuit_probes integer not null default 2
   replica_lease_ms integer not null default 30000
   replica_hysteresis integer not null default 3
-  required_evidence text[] not null default '{}'::text[]
+  required_evidence text[] not null default '{conformance}'::text[]
   trusted_signers jsonb
   action_retention_days integer not null default 30
   tombstone_retention_days integer not null default 400
@@ -1272,6 +1310,11 @@ function capability_ids(p_tenant text, p_after text, p_wanted jsonb) returns ref
 function capability_page(p_tenant text, p_wanted jsonb, p_after jsonb, p_limit integer) returns jsonb, plpgsql, stable
   grant execute to waybill_data
 
+function certification_shown(c waybill.certifications, p_tenant text) returns jsonb, sql, stable
+
+function certification_work(p_connector text, p_version text, p_suite text, p_run integer) returns jsonb, plpgsql, stable
+  grant execute to waybill_operations
+
 function chain_moved(d waybill.deliveries, p_receipt jsonb) returns boolean, sql, immutable
   grant execute to waybill_data
 
@@ -1311,6 +1354,9 @@ function close_dispatch(p_tenant text, p_action text, p_fence bigint, p_close js
 function closing_receipt(p_outcome text) returns text, sql, immutable
   grant execute to waybill_data
 
+function conclude_certification(p_connector text, p_version text, p_suite text, p_run integer, p_end jsonb, p_report bytea) returns text, plpgsql, volatile, security definer
+  grant execute to waybill_operations
+
 function conclude_fencing(p_tenant text, p_action text, p_fence bigint, p_found jsonb, p_result bytea, p_receipt jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
@@ -1318,6 +1364,11 @@ function conclude_repin(p_tenant text, p_action text, p_fence bigint, p_repin js
   grant execute to waybill_data
 
 function conclude_replay(p_tenant text, p_job uuid, p_stated jsonb, p_receipt text) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function connector_is_visible(p_connector text, p_tenant text) returns boolean, sql, stable
+
+function connector_page(p_tenant text, p_filter jsonb, p_after jsonb, p_limit integer) returns SETOF jsonb, plpgsql, volatile
   grant execute to waybill_data
 
 function counter_differences(p_limit integer) returns SETOF waybill.counter_difference, sql, stable
@@ -1592,6 +1643,9 @@ function read_action(p_tenant text, p_action text) returns jsonb, plpgsql, volat
 function read_catalog_revision() returns bigint, sql, stable
   grant execute to waybill_data
 
+function read_certification(p_tenant text, p_connector text, p_version text) returns jsonb, sql, stable, security definer
+  grant execute to waybill_data
+
 function read_delivery_facts(p_tenant text, p_delivery uuid) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
@@ -1614,6 +1668,9 @@ function receipt_tenants(p_after text, p_limit integer) returns SETOF text, plpg
   grant execute to waybill_operations
 
 function receipts_to_prune(p_tenant text, p_limit integer) returns jsonb, plpgsql, volatile
+  grant execute to waybill_operations
+
+function record_conformance(p_connector text, p_version text, p_suite text, p_run integer, p_group text, p_results jsonb) returns boolean, plpgsql, volatile
   grant execute to waybill_operations
 
 function record_outcome(a waybill.actions, t waybill.route_attempts, p_result jsonb, p_bytes bytea, p_receipt jsonb) returns waybill.actions, plpgsql, volatile
@@ -1664,6 +1721,9 @@ function replica_fault(p_tenant text, p_level waybill.bound[], p_topology jsonb)
   grant execute to waybill_data
 
 function request_cancel(p_tenant text, p_action text, p_by text, p_reason text, p_receipt jsonb) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function request_certification(p_tenant text, p_connector text, p_version text, p_suite text, p_wish jsonb) returns jsonb, plpgsql, volatile, security definer
   grant execute to waybill_data
 
 function reserve_route(p_tenant text, p_action text, p_request jsonb, p_topology jsonb) returns jsonb, plpgsql, volatile
@@ -1790,6 +1850,10 @@ function tenant_in_flight(p_tenant text) returns integer, sql, volatile
 
 function try_reserve(a waybill.actions, r waybill.routes, p_level waybill.bound[], p_request jsonb, p_topology jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
+
+function utc_text(p_at timestamp with time zone) returns text, sql, stable
+  grant execute to waybill_data
+  grant execute to waybill_operations
 
 function walk_action(a waybill.actions, p_path text[]) returns waybill.actions, plpgsql, volatile
   grant execute to waybill_data

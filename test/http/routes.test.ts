@@ -120,6 +120,8 @@ describe('the OpenAPI document', () => {
     );
     expect(operations.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
       'get /.well-known/jwks.json',
+      'get /factory/connectors',
+      'get /factory/connectors/{connectorId}/certifications/{version}',
       'get /factory/deliveries',
       'get /factory/deliveries/{deliveryId}',
       'get /factory/targets',
@@ -142,6 +144,7 @@ describe('the OpenAPI document', () => {
       'get /v1/routes',
       'get /v1/routes/{actionId}',
       'get /webhooks/{ingressRef}',
+      'post /factory/connectors/{connectorId}/certify',
       'post /factory/deliveries/{deliveryId}/readmit',
       'post /factory/deliveries/{deliveryId}/replay',
       'post /factory/subscriptions/{subscriptionId}/pause',

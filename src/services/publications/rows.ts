@@ -73,11 +73,13 @@ export function versionRow(thing: ConnectorDocument, published: Published): Vers
   const key = { connector: thing.id, version: thing.version };
   const before = published.versions.get(versionKey(key));
   const { artifactDigest, manifestDigest, capabilities, profiles, rateLimit } = thing;
+  const { adapterRef, releaseId } = thing;
   return {
     ...key,
     status: thing.status ?? before?.status ?? 'active',
     webhookScheme: asJson(thing.webhookScheme),
     retry: asJson(thing.retry),
+    ...{ adapterRef, configurationForm: asJson(thing.configurationForm), releaseId },
     ...{ artifactDigest, manifestDigest, capabilities, profiles, rateLimit },
   };
 }
@@ -87,9 +89,10 @@ export function versionContent(
   row: VersionRow,
 ): Omit<VersionRow, 'connector' | 'version' | 'status'> {
   const { webhookScheme, retry, artifactDigest, manifestDigest } = row;
-  const { capabilities, profiles, rateLimit } = row;
+  const { adapterRef, configurationForm, releaseId, capabilities, profiles, rateLimit } = row;
   return {
-    ...{ webhookScheme, retry, artifactDigest, manifestDigest },
+    ...{ webhookScheme, retry, adapterRef, configurationForm, releaseId },
+    ...{ artifactDigest, manifestDigest },
     ...{ capabilities, profiles, rateLimit },
   };
 }
