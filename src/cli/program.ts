@@ -7,7 +7,9 @@ import { addActions } from './actions';
 import { addApi } from './api';
 import { addApply } from './apply';
 import { addCapabilities } from './capabilities';
+import { addCertify } from './certify';
 import { addConformance } from './conformance';
+import { addConnectors } from './connectors';
 import { addDeliveries } from './deliveries';
 import { addDemoProvider } from './demo-provider';
 import { addDemoReceiver } from './demo-receiver';
@@ -89,6 +91,8 @@ function buildProgram(): Command {
   addEvidence(program);
   addActions(program);
   addConformance(program);
+  addCertify(program);
+  addConnectors(program);
   addCapabilities(program);
   addPlans(program);
   addRoutes(program);

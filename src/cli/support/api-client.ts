@@ -35,6 +35,12 @@ import {
   type ListEventsQuery,
 } from '../../schemas/api-events';
 import { TenantFleet, type FleetStatusQuery } from '../../schemas/api-fleet';
+import {
+  Certification,
+  ConnectorPage,
+  type CertifyBody,
+  type ListConnectorsQuery,
+} from '../../schemas/api-connectors';
 import { KeySet } from '../../schemas/api-health';
 import { PlanAnswer } from '../../schemas/api-plans';
 import { Readmitted } from '../../schemas/api-readmissions';
@@ -153,6 +159,19 @@ export class ApiClient {
     return this.#call(CapabilityDetail, 'GET', path);
   }
 
+  listConnectors(query: z.input<typeof ListConnectorsQuery>): Promise<ConnectorPage> {
+    return this.#call(ConnectorPage, 'GET', `/factory/connectors${search(query)}`);
+  }
+
+  certify(connectorId: string, body: z.input<typeof CertifyBody>): Promise<Certification> {
+    return this.#call(Certification, 'POST', `${connectorPath(connectorId)}/certify`, { body });
+  }
+
+  showCertification(connectorId: string, version: string): Promise<Certification> {
+    const path = `${connectorPath(connectorId)}/certifications/${encodeURIComponent(version)}`;
+    return this.#call(Certification, 'GET', path);
+  }
+
   /** @param plan as written: the API says what is wrong with it */
   verifyPlan(plan: object): Promise<PlanAnswer> {
     return this.#call(PlanAnswer, 'POST', '/v1/plans/verify', { body: plan });
@@ -221,6 +240,10 @@ export function fetchKeySet(url: string): Promise<z.output<typeof KeySet>> {
 
 function deliveryPath(deliveryId: string): string {
   return `/factory/deliveries/${encodeURIComponent(deliveryId)}`;
+}
+
+function connectorPath(connectorId: string): string {
+  return `/factory/connectors/${encodeURIComponent(connectorId)}`;
 }
 
 function replayPath(jobId: string): string {
