@@ -120,7 +120,10 @@ export async function deploy(options: DeploymentOptions): Promise<Deployment> {
   const { closers, targetUrl } = options;
   const ground = await layGroundwork(options);
   const fleet = [
-    ...['kind: Settings\ntargetAddresses: { allow: [127.0.0.0/8] }\n', CONNECTOR],
+    ...[
+      'kind: Settings\ntargetAddresses: { allow: [127.0.0.0/8] }\nrequiredEvidence: []\n',
+      CONNECTOR,
+    ],
     tenantText('bench', targetUrl ?? 'http://127.0.0.1:9/'),
     ...(options.others ?? []).map((other) => tenantText(other.tenant, other.targetUrl)),
   ];

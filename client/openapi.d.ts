@@ -2058,6 +2058,7 @@ export interface components {
         };
         EventSink: {
             sinkId: string;
+            /** @description Without its query, where a token may stand. */
             url: string;
             types: string[];
             /** @enum {string} */

@@ -281,8 +281,8 @@ table certifications
   constraint certifications_tenant_id_instance_id_fkey FOREIGN KEY (tenant_id, instance_id) REFERENCES waybill.instances(tenant_id, instance_id)
   row level security
   policy across_tenants for all to waybill_operations using true
-  policy with_its_connector for all to waybill_data, waybill_observer using (EXISTS ( SELECT FROM waybill.connectors c WHERE (c.connector_id = certifications.connector_id)))
-  grant insert, select, update to waybill_data
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  grant select to waybill_data
   grant select to waybill_observer
   grant select, update to waybill_operations
 
@@ -1181,7 +1181,7 @@ table settings
   circuit_probes integer not null default 2
   replica_lease_ms integer not null default 30000
   replica_hysteresis integer not null default 3
-  required_evidence text[] not null default '{}'::text[]
+  required_evidence text[] not null default '{conformance}'::text[]
   trusted_signers jsonb
   action_retention_days integer not null default 30
   tombstone_retention_days integer not null default 400
@@ -1418,7 +1418,6 @@ function capability_page(p_tenant text, p_wanted jsonb, p_after jsonb, p_limit i
   grant execute to waybill_data
 
 function certification_shown(c waybill.certifications, p_tenant text) returns jsonb, sql, stable
-  grant execute to waybill_data
 
 function certification_work(p_connector text, p_version text, p_suite text, p_run integer) returns jsonb, plpgsql, stable
   grant execute to waybill_operations
@@ -1476,6 +1475,8 @@ function conclude_repin(p_tenant text, p_action text, p_fence bigint, p_repin js
 
 function conclude_replay(p_tenant text, p_job uuid, p_stated jsonb, p_receipt text) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
+
+function connector_is_visible(p_connector text, p_tenant text) returns boolean, sql, stable
 
 function connector_page(p_tenant text, p_filter jsonb, p_after jsonb, p_limit integer) returns SETOF jsonb, plpgsql, volatile
   grant execute to waybill_data
@@ -1770,7 +1771,7 @@ function read_action(p_tenant text, p_action text) returns jsonb, plpgsql, volat
 function read_catalog_revision() returns bigint, sql, stable
   grant execute to waybill_data
 
-function read_certification(p_tenant text, p_connector text, p_version text) returns jsonb, plpgsql, volatile
+function read_certification(p_tenant text, p_connector text, p_version text) returns jsonb, sql, stable, security definer
   grant execute to waybill_data
 
 function read_delivery_facts(p_tenant text, p_delivery uuid) returns jsonb, plpgsql, volatile
@@ -1856,7 +1857,7 @@ function replica_fault(p_tenant text, p_level waybill.bound[], p_topology jsonb)
 function request_cancel(p_tenant text, p_action text, p_by text, p_reason text, p_receipt jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
-function request_certification(p_tenant text, p_connector text, p_version text, p_suite text, p_wish jsonb) returns jsonb, plpgsql, volatile
+function request_certification(p_tenant text, p_connector text, p_version text, p_suite text, p_wish jsonb) returns jsonb, plpgsql, volatile, security definer
   grant execute to waybill_data
 
 function reserve_route(p_tenant text, p_action text, p_request jsonb, p_topology jsonb) returns jsonb, plpgsql, volatile

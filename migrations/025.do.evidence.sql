@@ -3,7 +3,8 @@
 -- a projection, written by a publication and compared with the clock at every reservation.
 
 alter table waybill.settings
-  add column required_evidence text[] not null default '{}' check (required_evidence <@ array[
+  -- A version is active only once it has passed the conformance suite, unless the settings say otherwise.
+  add column required_evidence text[] not null default '{conformance}' check (required_evidence <@ array[
     'signature', 'sbom', 'provenance', 'conformance', 'vulnerability', 'licence']),
   -- {name: {"kty", "crv", "x"}}; null: whoever signed, counts.
   add column trusted_signers jsonb

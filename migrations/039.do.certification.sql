@@ -34,6 +34,12 @@ create table waybill.certifications (
 create function waybill.utc_text(p_at timestamptz) returns text language sql stable
   return to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"');
 
+-- Whether a connector is the tenant's own, or everybody's: for functions that no policy guards.
+create function waybill.connector_is_visible(p_connector text, p_tenant text) returns boolean
+  language sql stable
+  return exists (select from waybill.connectors n where n.connector_id = p_connector
+    and coalesce(n.owner_tenant_id, p_tenant) = p_tenant);
+
 -- As the API shows it. What the cases sent and got is for the sandbox's tenant alone.
 create function waybill.certification_shown(c waybill.certifications, p_tenant text) returns jsonb
   language sql stable
@@ -46,24 +52,26 @@ create function waybill.certification_shown(c waybill.certifications, p_tenant t
     'verdicts', (select coalesce(jsonb_object_agg(g.key, (select coalesce(jsonb_agg(r.value->>'verdict'), '[]')
         from jsonb_array_elements(g.value) r)), '{}') from jsonb_each(c.results) g)));
 
--- Asks for a version to be put to a suite. Answers: unknown_version | revoked | nothing_to_try |
+-- Asks for a version to be put to a suite. A certification belongs to its version, which may be every
+-- tenant's, and its row to the sandbox's tenant: hence the definer, who looks whose the connector is.
+-- Answers: unknown_version | revoked | nothing_to_try |
 -- no_artifact | unknown_instance | untrusted_signer | started | running | passed; the last three with
 -- the certification.
 create function waybill.request_certification(
   p_tenant text, p_connector text, p_version text, p_suite text, p_wish jsonb
-) returns jsonb language plpgsql as $$
+) returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   v waybill.connector_versions;
   i waybill.instances;
   s waybill.settings;
   c waybill.certifications;
 begin
-  perform set_config('waybill.tenant', p_tenant, true);
   -- Two who ask at once start one run.
   perform pg_advisory_xact_lock(
     hashtextextended(concat_ws('/', 'waybill.certify', p_connector, p_version), 0));
   select * into v from waybill.connector_versions
-    where connector_id = p_connector and version = p_version;
+    where connector_id = p_connector and version = p_version
+      and waybill.connector_is_visible(connector_id, p_tenant);
   if not found then return jsonb_build_object('answer', 'unknown_version'); end if;
   select * into c from waybill.certifications
     where connector_id = p_connector and version = p_version and suite_version = p_suite for update;
@@ -106,16 +114,13 @@ $$;
 
 -- The newest certification of a version that the tenant may see; null: it has none.
 create function waybill.read_certification(p_tenant text, p_connector text, p_version text)
-returns jsonb language plpgsql as $$
-declare
-  c waybill.certifications;
-begin
-  perform set_config('waybill.tenant', p_tenant, true);
-  select * into c from waybill.certifications
-    where connector_id = p_connector and version = p_version order by requested_at desc limit 1;
-  return case when found then waybill.certification_shown(c, p_tenant) end;
-end
-$$;
+returns jsonb language sql stable security definer set search_path = pg_catalog, pg_temp
+begin atomic
+  select waybill.certification_shown(c, p_tenant) from waybill.certifications c
+    where c.connector_id = p_connector and c.version = p_version
+      and waybill.connector_is_visible(c.connector_id, p_tenant)
+    order by c.requested_at desc limit 1;
+end;
 
 -- What a run is about. Answers over (it is not the run that is under way) | due, with the version, the
 -- author's cases, the contracts, a credential, and the sandbox's registered host where there is one.
@@ -216,21 +221,18 @@ begin
 end
 $$;
 
--- A certification is visible to whom its connector is.
 alter table waybill.certifications enable row level security;
-create policy with_its_connector on waybill.certifications to waybill_data, waybill_observer
-  using (exists (select from waybill.connectors c
-    where c.connector_id = certifications.connector_id));
+create policy one_tenant on waybill.certifications to waybill_data, waybill_observer
+  using (tenant_id = waybill.current_tenant());
 create policy across_tenants on waybill.certifications to waybill_operations using (true);
 
 revoke execute on all functions in schema waybill from public;
 grant execute on function waybill.current_tenant() to public;
-grant select, insert, update on waybill.certifications to waybill_data;
+grant select on waybill.certifications to waybill_data;
 grant select, update on waybill.certifications to waybill_operations;
 grant select on waybill.certifications to waybill_observer;
 grant execute on function waybill.utc_text(timestamptz) to waybill_data, waybill_operations;
 grant execute on function
-  waybill.certification_shown(waybill.certifications, text),
   waybill.request_certification(text, text, text, text, jsonb),
   waybill.read_certification(text, text, text)
   to waybill_data;
@@ -255,10 +257,9 @@ begin
         'certificationRef', v.certification_ref, 'releaseId', v.release_id,
         'artifactDigest', v.artifact_digest, 'manifestDigest', v.manifest_digest,
         'profiles', to_jsonb(v.profiles), 'capabilities', k.interfaces, 'capabilityIds', k.ids,
-        'certification', (select jsonb_build_object('suiteVersion', c.suite_version, 'state', c.state,
-            'evidenceId', c.evidence_id) from waybill.certifications c
-          where c.connector_id = v.connector_id and c.version = v.version
-          order by c.requested_at desc limit 1))
+        'certification', (select jsonb_build_object('suiteVersion', c->'suiteVersion',
+            'state', c->'state', 'evidenceId', c->'evidenceId')
+          from waybill.read_certification(p_tenant, v.connector_id, v.version) c where c is not null))
       from waybill.connector_versions v join waybill.connectors n using (connector_id)
       cross join lateral (select coalesce(jsonb_agg(distinct p.interface_name), '[]') as interfaces,
           coalesce(jsonb_agg(o.capability_id order by o.capability_id collate "C"), '[]') as ids

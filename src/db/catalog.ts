@@ -57,7 +57,8 @@ export const catalogStatements = {
     name: 'catalog_versions',
     text: `select v.connector_id as connector, v.version, v.status,
         v.webhook_scheme as "webhookScheme", v.retry_profile as retry,
-        v.artifact_digest as "artifactDigest",
+        v.adapter_ref as "adapterRef", v.configuration_form as "configurationForm",
+        v.release_id as "releaseId", v.artifact_digest as "artifactDigest",
         v.manifest_digest as "manifestDigest", v.profiles, v.rate_limit as "rateLimit",
         v.outbound,
         array(select o.capability_id from waybill.version_capabilities o

@@ -52,11 +52,14 @@ export const publicationStatements = {
     name: 'publication_versions',
     text: `insert into waybill.connector_versions
         (connector_id, version, status, webhook_scheme, retry_profile, content_digest,
-          artifact_digest, manifest_digest, profiles, rate_limit, outbound)
-      select connector, version, status, "webhookScheme", retry, digest, "artifactDigest",
-          "manifestDigest", profiles, "rateLimit", outbound
+          adapter_ref, configuration_form, release_id, artifact_digest, manifest_digest, profiles,
+          rate_limit, outbound)
+      select connector, version, status, "webhookScheme", retry, digest, "adapterRef",
+          "configurationForm", "releaseId", "artifactDigest", "manifestDigest", profiles,
+          "rateLimit", outbound
         from jsonb_to_recordset($1) as r(connector text, version text, status text,
-          "webhookScheme" jsonb, retry jsonb, digest text, "artifactDigest" text,
+          "webhookScheme" jsonb, retry jsonb, digest text, "adapterRef" jsonb,
+          "configurationForm" jsonb, "releaseId" text, "artifactDigest" text,
           "manifestDigest" text, profiles text[], "rateLimit" jsonb, outbound jsonb)
       on conflict (connector_id, version) do update set status = excluded.status`,
   },

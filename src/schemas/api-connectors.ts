@@ -2,9 +2,9 @@
 import { z } from 'zod';
 import { CERTIFICATION_STATES } from '../domain/certification';
 import { CASE_VERDICTS, CONFORMANCE_GROUPS } from '../domain/conformance';
+import { CONNECTOR_STATUSES } from '../domain/connector-states';
 import { Answered, pageFields, paging } from './api-common';
 import { ConformanceCases } from './conformance';
-import { CONNECTOR_STATUSES } from './fleet/documents';
 import { Version } from './fleet/texts';
 import { Name } from './names';
 import { VectorVendor } from './webhook-vectors';

@@ -4,11 +4,12 @@
  */
 import { z } from 'zod';
 import { RECOVERIES, SIDE_EFFECTS } from '../domain/capabilities';
+import { CONNECTOR_STATUSES } from '../domain/connector-states';
 import { TRANSPORTS } from '../domain/routes';
 import { EVIDENCE_KINDS, EvidenceKey, REQUIRABLE_KINDS, VERDICTS } from './evidence-statements';
 import { SPILLS } from './fleet/action-documents';
 import { CREDENTIAL_STATUSES } from './fleet/credentials';
-import { CONNECTOR_STATUSES, INSTANCE_STATUSES, SUBSCRIPTION_STATES } from './fleet/documents';
+import { INSTANCE_STATUSES, SUBSCRIPTION_STATES } from './fleet/documents';
 import { Retention } from './retention';
 import { AddressPolicy } from './target-addresses';
 import { TrustedApprovers } from './trusted-approvers';
@@ -77,6 +78,9 @@ export const VersionRow = z.object({
   status: z.enum(CONNECTOR_STATUSES),
   webhookScheme: Json,
   retry: Json,
+  adapterRef: Json,
+  configurationForm: Json,
+  releaseId: z.string().nullable(),
   artifactDigest: z.string().nullable(),
   manifestDigest: z.string().nullable(),
   /** Ids, sorted. */

@@ -60,6 +60,10 @@ async function fill(fixture: CatalogFixture): Promise<void> {
     `retired_ingresses values ('old-' || $1, $1, 'pushes', now())`,
     `connection_reports values ($1, 'main', 1, 'enabled', 'urn:test', 'e1', now())`,
     `audit_log (tenant_id, actor, action, subject) values ($1, 'ada', 'read', 'all')`,
+    `certifications (connector_id, version, suite_version, state, tenant_id, instance_id, cases,
+        requested_by)
+      select connector_id, version, $1, 'running', $1, instance_id, '{}', 'ada'
+        from waybill.instances where tenant_id = $1 limit 1`,
   ];
   for (const insert of inserts) await db.rows(`insert into waybill.${insert}`, [tenant]);
   await fillBulkReplay(db, tenant, ref.deliveryId);

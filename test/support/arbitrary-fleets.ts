@@ -146,6 +146,12 @@ function account(draw: Draw, nth: number, required: readonly string[]): Document
         {
           retry,
           profiles: fc.subarray(['aip-1', 'mcp', 'a2a']),
+          adapterRef: fc.record({
+            kind: fc.constantFrom('host', 'http'),
+            ...{ name: label, version: fc.constant('2.0.0') },
+          }),
+          configurationForm: fc.constant({ type: 'object' }),
+          releaseId: label,
           rateLimit: fc.record({
             permits: fc.integer({ min: 1, max: 1_000_000 }),
             ...{ per: duration, burst: fc.integer({ min: 1, max: 1_000_000 }) },
@@ -165,7 +171,12 @@ function account(draw: Draw, nth: number, required: readonly string[]): Document
   };
   const other = {
     ...{ ...connector, version: '1.1.0-rc+1' },
-    status: draw(fc.constantFrom<string[]>, 'draft', 'certified', 'deprecated', 'revoked'),
+    // Certified needs the evidence of the suite where that is required.
+    status: draw(
+      fc.constantFrom<string[]>,
+      ...['draft', 'deprecated', 'revoked'],
+      ...(required.includes('conformance') ? [] : ['certified']),
+    ),
   };
   const instance = {
     ...{ kind: 'Instance', tenant, id: `account-${nth}`, connector: connector.id, version: '1.0' },

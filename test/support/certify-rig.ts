@@ -22,6 +22,8 @@ import { CertificationWorkflows } from '../../src/temporal/certification-starter
 import { HOST_IDENTITY, TENANT } from './action-fleet';
 import { ActionRig } from './action-rig';
 import { PROVIDER_TOKEN, describeHost, type RigHost } from './action-rig-parts';
+import type { PointName } from '../../src/points';
+import { WaybillProcesses, type WaybillProcess } from './processes';
 import { replicaReaches } from './replicas';
 import { required } from './test-database';
 import { workflowBundle } from './workflow-bundle';
@@ -42,11 +44,21 @@ const SANDBOX = {
   replicaId: 's1',
 };
 
+export interface StoredEvidence {
+  readonly statement: string;
+  readonly content: Buffer;
+  readonly ref: string;
+  readonly report: {
+    readonly cases: readonly { readonly id: string; readonly verdict: string }[];
+  };
+}
+
 export class CertifyRig {
   readonly rig: ActionRig;
   readonly services: CertificationServices;
   readonly #workflows: CertificationWorkflows;
   readonly #described: RigHost;
+  readonly #processes = new WaybillProcesses();
   #host: Host | undefined;
   #stopWorker: () => Promise<void> = () => Promise.resolve();
 
@@ -118,6 +130,19 @@ export class CertifyRig {
     };
   }
 
+  /** A worker process on the same queue; with a point, one that stands still there. */
+  async worker(holdAt?: PointName): Promise<WaybillProcess> {
+    return await this.#processes.worker(['--queues', 'operations'], {
+      DATABASE_URL: this.rig.db.url,
+      TEMPORAL_ADDRESS: required('WAYBILL_TEST_TEMPORAL_ADDRESS'),
+      WAYBILL_TASK_QUEUE_PREFIX: this.rig.queuePrefix,
+      WAYBILL_POOL_SIZE: '3',
+      WAYBILL_SIGNING_KEY: 'env:TEST_SIGNING_KEY',
+      TEST_SIGNING_KEY: this.rig.keyText,
+      WAYBILL_HOLD_AT: holdAt ?? '',
+    });
+  }
+
   /** Asks as the API does; the answer's run is started. */
   async ask(more: Partial<CertificationCases> = {}) {
     const cases = { requests: REQUESTS, vectors: [], credential: null, ...more };
@@ -146,6 +171,19 @@ export class CertifyRig {
     return asked.certification;
   }
 
+  /** Every statement with the report that it is about. */
+  async evidence(): Promise<StoredEvidence[]> {
+    const rows = await this.rig.db.rows<{ statement: string; content: Buffer; ref: string }>(
+      `select e.statement, a.content, v.certification_ref as ref from waybill.evidence_statements e
+        join waybill.artifacts a on encode(a.sha256, 'hex') = e.content_digest
+        join waybill.connector_versions v using (connector_id, version)`,
+    );
+    return rows.map((row) => ({
+      ...row,
+      report: JSON.parse(row.content.toString('utf8')) as StoredEvidence['report'],
+    }));
+  }
+
   /** Its Connector document. */
   get document(): object {
     return sandboxFleet(this.#described)[0] ?? {};
@@ -160,6 +198,7 @@ export class CertifyRig {
   }
 
   async stop(): Promise<void> {
+    await this.#processes.end();
     await this.#stopWorker();
     await this.#host?.stop();
     await this.rig.stop();

@@ -7,13 +7,17 @@ export async function createTemplate(adminUrl: string, name: string): Promise<vo
   await migrateForTests(databaseUrl(adminUrl, name));
 }
 
-/** Migrates; targets of tests are on this machine, and those about addresses say what they allow. */
+/**
+ * Migrates; targets of tests are on this machine, and those about addresses say what they allow. A test
+ * about evidence says what it requires.
+ */
 export async function migrateForTests(url: string): Promise<void> {
   await migrate(url);
   await asAdmin(url, (client) =>
     client.query(
       `update waybill.settings set target_addresses =
-        '{"http": false, "ports": [443], "allow": ["127.0.0.0/8", "::1/128"]}'`,
+        '{"http": false, "ports": [443], "allow": ["127.0.0.0/8", "::1/128"]}',
+        required_evidence = '{}'`,
     ),
   );
 }

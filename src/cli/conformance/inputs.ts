@@ -50,7 +50,8 @@ async function webhooksOf(options: ConformanceOptions): Promise<ConformanceWebho
   };
 }
 
-async function fromFile<Schema extends z.ZodType>(
+/** @throws WaybillError `config_invalid` naming the option */
+export async function fromFile<Schema extends z.ZodType>(
   schema: Schema,
   file: string | undefined,
   option: string,

@@ -34,7 +34,7 @@ export function addItems(replay: Command): void {
 async function items(jobId: string, options: ItemsOptions): Promise<void> {
   const { outcome, limit, cursor } = options;
   const api = await openApi(options);
-  const page = await api.listReplayItems(jobId, {
+  const page = await api.replays.items(jobId, {
     ...(outcome === undefined ? {} : { outcome }),
     ...(limit === undefined ? {} : { limit }),
     ...(cursor === undefined ? {} : { cursor }),

@@ -31,7 +31,7 @@ export function addList(replay: Command): void {
 async function list(options: ListOptions): Promise<void> {
   const { state, limit, cursor } = options;
   const api = await openApi(options);
-  const page = await api.listReplays({
+  const page = await api.replays.list({
     ...(state === undefined ? {} : { state }),
     ...(limit === undefined ? {} : { limit }),
     ...(cursor === undefined ? {} : { cursor }),

@@ -31,7 +31,7 @@ export function addMoves(replay: Command): void {
       )
       .action(async (jobId: string, options: MoveOptions) => {
         const api = await openApi(options);
-        const job = await api.moveReplay(jobId, move, options.reason);
+        const job = await api.replays.move(jobId, move, options.reason);
         if (options.json) printJson(job);
         else printLine(`${jobId} is ${job.state}; see \`waybill replay show ${jobId}\``);
       });

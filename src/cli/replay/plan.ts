@@ -52,7 +52,7 @@ export function addPlan(replay: Command): void {
 
 async function plan(options: PlanOptions): Promise<void> {
   const api = await openApi(options);
-  const made = await api.planReplay(wishOf(options));
+  const made = await api.replays.plan(wishOf(options));
   const planned = await followReplay(api, made.jobId, isPlanned, () => undefined);
   if (options.json) {
     printJson(planned);

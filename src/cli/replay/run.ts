@@ -27,7 +27,7 @@ export function addRun(replay: Command): void {
 
 async function run(jobId: string, options: RunOptions): Promise<void> {
   const api = await openApi(options);
-  const job = await api.moveReplay(jobId, 'run');
+  const job = await api.replays.move(jobId, 'run');
   if (options.watch) await watchReplay(api, jobId, { json: options.json ?? false });
   else if (options.json) printJson(job);
   else printLine(`${jobId} is ${job.state}; see \`waybill replay watch ${jobId}\``);

@@ -25,7 +25,7 @@ export function addShow(replay: Command): void {
 
 async function show(jobId: string, options: ShowOptions): Promise<void> {
   const api = await openApi(options);
-  const job = await api.showReplay(jobId);
+  const job = await api.replays.show(jobId);
   if (options.json) printJson(job);
   else printLine(bulkReplayPage(job, terminalWidth()));
 }

@@ -1,6 +1,5 @@
 /** A client of the HTTP API, with answers and problems as the API's own schemas say. */
 import type { z } from 'zod';
-import type { BulkReplayMove } from '../../domain/bulk-replays';
 import {
   Action,
   ActionPage,
@@ -8,14 +7,6 @@ import {
   type ListActionsQuery,
   type StartActionBody,
 } from '../../schemas/api-actions';
-import {
-  BulkReplay,
-  BulkReplayPage,
-  ReplayItemPage,
-  type ListBulkReplaysQuery,
-  type ListReplayItemsQuery,
-  type PlanReplayBody,
-} from '../../schemas/api-bulk-replays';
 import {
   CapabilityDetail,
   CapabilityPage,
@@ -48,8 +39,10 @@ import {
 } from '../../schemas/api-route-operations';
 import { RouteDetail, RoutePage, type ListRoutesQuery } from '../../schemas/api-routes';
 import { createWaybillClient, type WaybillClient } from '../../client';
+import { ConnectorsClient } from './api-connectors';
 import { DecisionsClient } from './api-decisions';
-import { given, newKey, type Given } from './api-parameters';
+import { given, type Given } from './api-parameters';
+import { ReplaysClient } from './api-replays';
 import { SubscriptionsClient } from './api-subscriptions';
 import { answered, stream, type ApiCall, type CallHow } from './api-transport';
 import { SwitchAnswer, TargetPage, type ListTargetsQuery } from '../../schemas/api-targets';
@@ -125,42 +118,6 @@ export class ApiClient {
         : api.POST(`/factory/subscriptions/{subscriptionId}/${verb}`, {
             ...{ params: { path: { subscriptionId: id } }, body, ...how },
           }),
-    );
-  }
-
-  planReplay(body: PlanReplayBody): Promise<BulkReplay> {
-    return this.#ask(BulkReplay, (api, how) =>
-      api.POST('/v1/replays', { params: newKey(), body: given(body), ...how }),
-    );
-  }
-
-  /** @param reason for the audit log; left out: none is given */
-  moveReplay(jobId: string, move: BulkReplayMove, reason?: string): Promise<BulkReplay> {
-    const call = { params: { path: { jobId } }, body: reason === undefined ? {} : { reason } };
-    return this.#ask(BulkReplay, (api, how) =>
-      api.POST(`/v1/replays/{jobId}/${move}`, { ...call, ...how }),
-    );
-  }
-
-  showReplay(jobId: string): Promise<BulkReplay> {
-    return this.#ask(BulkReplay, (api, how) =>
-      api.GET('/v1/replays/{jobId}', { params: { path: { jobId } }, ...how }),
-    );
-  }
-
-  listReplays(query: z.input<typeof ListBulkReplaysQuery>): Promise<BulkReplayPage> {
-    return this.#ask(BulkReplayPage, (api, how) =>
-      api.GET('/v1/replays', { params: { query: given(query) }, ...how }),
-    );
-  }
-
-  listReplayItems(
-    jobId: string,
-    query: z.input<typeof ListReplayItemsQuery>,
-  ): Promise<ReplayItemPage> {
-    const params = { path: { jobId }, query: given(query) };
-    return this.#ask(ReplayItemPage, (api, how) =>
-      api.GET('/v1/replays/{jobId}/items', { params, ...how }),
     );
   }
 
@@ -273,6 +230,14 @@ export class ApiClient {
     return this.#ask(TenantFleet, (api, how) =>
       api.GET('/v1/fleet/status', { params: { query: given(query) }, ...how }),
     );
+  }
+
+  get connectors(): ConnectorsClient {
+    return new ConnectorsClient((schema, call) => this.#ask(schema, call));
+  }
+
+  get replays(): ReplaysClient {
+    return new ReplaysClient((schema, call) => this.#ask(schema, call));
   }
 
   get decisions(): DecisionsClient {

@@ -13,7 +13,8 @@ export class CommandFailure extends Error {
     | 'not_readmitted'
     | 'replay_incomplete'
     | 'cancel_too_late'
-    | 'not_conformant';
+    | 'not_conformant'
+    | 'not_certified';
 
   constructor(code: CommandFailure['code'], message: string) {
     super(message);

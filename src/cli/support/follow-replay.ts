@@ -13,7 +13,7 @@ export async function followReplay(
   seen: (job: BulkReplay) => void,
 ): Promise<BulkReplay> {
   for (;;) {
-    const job = await api.showReplay(jobId);
+    const job = await api.replays.show(jobId);
     if (until(job)) return job;
     seen(job);
     await delay(LOOK_MS);

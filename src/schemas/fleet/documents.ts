@@ -4,6 +4,7 @@
  * `enabled` of a connector) is null here and keeps what it is.
  */
 import { z } from 'zod';
+import { CONNECTOR_STATUSES } from '../../domain/connector-states';
 import { byteSize } from '../byte-sizes';
 import { Duration } from '../durations';
 import { Name } from '../names';
@@ -19,6 +20,7 @@ import { EventSinkDocument } from './event-sink-documents';
 import { EvidenceDocument, RequiredEvidence, TrustedSigners } from './evidence-documents';
 import { IngressSecrets, WrittenInstant } from './ingress-secrets';
 import { InstanceConfig } from './instance-configs';
+import { JsonSchema } from './json-schemas';
 import type { Placed } from './mistakes';
 import { OutboundDocument } from './outbound-documents';
 import { ReplicaDocument } from './replica-documents';
@@ -31,13 +33,6 @@ const MAX_BODY_BYTES = 26_214_400;
 /** Of one ingress; whoever rotates more often loses the oldest. */
 export const MAX_PREVIOUS_INGRESSES = 10;
 
-export const CONNECTOR_STATUSES = [
-  'draft',
-  'certified',
-  'active',
-  'deprecated',
-  'revoked',
-] as const;
 export const INSTANCE_STATUSES = ['enabled', 'disabled', 'revoked'] as const;
 export const SUBSCRIPTION_STATES = ['active', 'paused', 'deactivated'] as const;
 
@@ -77,6 +72,14 @@ const RateLimit = z
   })
   .transform(({ permits, per, burst }) => ({ permits, perMs: per, burst }));
 
+const AdapterRef = z.strictObject({
+  /** `host`: connector hosts of its own; `http`: Waybill's generic HTTP adapter. */
+  kind: z.enum(['host', 'http']),
+  /** Of the library or program. */
+  name: Text,
+  version: Version,
+});
+
 /** One version of a connector. A scheme's name has been replaced by the shipped scheme before. */
 export const ConnectorDocument = z
   .strictObject({
@@ -92,6 +95,11 @@ export const ConnectorDocument = z
     status: z.enum(CONNECTOR_STATUSES).nullable().default(null),
     webhookScheme: WebhookScheme.nullable().default(null),
     retry: Retry,
+    /** What acts at the provider; a change of it is a change of the version. */
+    adapterRef: AdapterRef.nullable().default(null),
+    /** JSON Schema of an instance's `config`. */
+    configurationForm: JsonSchema.nullable().default(null),
+    releaseId: Text.nullable().default(null),
     artifactDigest: Sha256.nullable().default(null),
     manifestDigest: Sha256.nullable().default(null),
     capabilities: z

@@ -84,7 +84,9 @@ export function writtenConnector(
   return {
     ...{ kind: 'Connector', id, name, provider, tenant: tenant ?? undefined, enabled },
     ...{ version, status, webhookScheme: shipped ?? webhookScheme ?? undefined },
-    ...{ retry: writtenRetry(retry), artifactDigest: row.artifactDigest ?? undefined },
+    ...{ retry: writtenRetry(retry), adapterRef: row.adapterRef ?? undefined },
+    configurationForm: row.configurationForm ?? undefined,
+    ...{ releaseId: row.releaseId ?? undefined, artifactDigest: row.artifactDigest ?? undefined },
     manifestDigest: manifestDigest ?? undefined,
     ...{ capabilities: unlessEmpty(capabilities), profiles: unlessEmpty(profiles) },
     rateLimit:

@@ -75,11 +75,13 @@ export function versionRow(thing: ConnectorDocument, published: Published): Vers
   const key = { connector: thing.id, version: thing.version };
   const before = published.versions.get(versionKey(key));
   const { artifactDigest, manifestDigest, capabilities, profiles, rateLimit } = thing;
+  const { adapterRef, releaseId } = thing;
   return {
     ...key,
     status: thing.status ?? before?.status ?? 'active',
     webhookScheme: asJson(thing.webhookScheme),
     retry: asJson(thing.retry),
+    ...{ adapterRef, configurationForm: asJson(thing.configurationForm), releaseId },
     ...{ artifactDigest, manifestDigest, capabilities, profiles, rateLimit },
     outbound: asJson(thing.outbound),
   };
@@ -90,9 +92,10 @@ export function versionContent(
   row: VersionRow,
 ): Omit<VersionRow, 'connector' | 'version' | 'status'> {
   const { webhookScheme, retry, artifactDigest, manifestDigest } = row;
-  const { capabilities, profiles, rateLimit, outbound } = row;
+  const { adapterRef, configurationForm, releaseId, capabilities, profiles, rateLimit, outbound } = row;
   return {
-    ...{ webhookScheme, retry, artifactDigest, manifestDigest },
+    ...{ webhookScheme, retry, adapterRef, configurationForm, releaseId },
+    ...{ artifactDigest, manifestDigest },
     ...{ capabilities, profiles, rateLimit, outbound },
   };
 }

@@ -1,9 +1,9 @@
 /**
- * Checks of a Connector document: its version never changes, its status only moves forward, what it
- * offers is there.
+ * Checks of a Connector document: its version never changes, its status moves as its states allow, what
+ * it offers is there.
  */
+import { connectorStepProblem } from '../../../domain/connector-states';
 import type { ConnectorDocument } from '../../../schemas/fleet/documents';
-import { CONNECTOR_STATUSES } from '../../../schemas/fleet/documents';
 import type { FleetMistake, Placed } from '../../../schemas/fleet/mistakes';
 import { mistakeAt } from '../../../schemas/fleet/mistakes';
 import type { VersionRow } from '../../../schemas/catalog-rows';
@@ -88,19 +88,26 @@ function contentMistakes(
   });
 }
 
-/** A version becomes active with all the evidence that is required, or not at all. */
+/**
+ * A version becomes active with all the evidence that is required, or not at all; certified with that
+ * of the conformance suite, where that is required.
+ */
 function gateMistakes(
   { place }: Placed<ConnectorDocument>,
   row: VersionRow,
   { intended, published, evidence }: Checked,
 ): FleetMistake[] {
+  const { status, version } = row;
   const before = published.versions.get(versionKey(row));
-  if (row.status !== 'active' || before?.status === 'active') return [];
-  const { settings } = intended;
+  if ((status !== 'active' && status !== 'certified') || before?.status === status) return [];
+  const required = intended.settings.requiredEvidence;
+  const requiredEvidence =
+    status === 'active' ? required : required.filter((kind) => kind === 'conformance');
+  const settings = { ...intended.settings, requiredEvidence };
   const missing = missingEvidence(row, { settings, statements: evidence, nowMs: published.nowMs });
   if (missing.length === 0) return [];
   const problem =
-    `version ${row.version} cannot become active without the evidence that the settings require; ` +
+    `version ${version} cannot become ${status} without the evidence that the settings require; ` +
     `missing: ${missing.join(', ')}`;
   return [mistakeAt(place, ['status'], problem, 'evidence_missing')];
 }
@@ -112,25 +119,16 @@ function revokedMistakes({ place, thing }: Placed<ConnectorDocument>): FleetMist
   return [mistakeAt(place, ['status'], problem, 'version_revoked')];
 }
 
-/** Forward only; revoked is the end, and a draft was never in use that could be revoked. */
+/** As `CONNECTOR_TRANSITIONS` says. */
 function statusMistakes(
   { place }: Placed<ConnectorDocument>,
   before: VersionRow | undefined,
   row: VersionRow,
 ): FleetMistake[] {
   if (before === undefined) return [];
-  const from = CONNECTOR_STATUSES.indexOf(before.status);
-  const to = CONNECTOR_STATUSES.indexOf(row.status);
-  if (before.status === 'revoked' && row.status !== 'revoked') {
-    const problem = `version ${row.version} was revoked, for good; publish a new version`;
-    return [mistakeAt(place, ['status'], problem, 'version_revoked')];
-  }
-  if (to < from) {
-    const problem = `cannot go back from ${before.status} to ${row.status}; publish a new version`;
-    return [mistakeAt(place, ['status'], problem)];
-  }
-  if (before.status === 'draft' && row.status === 'revoked') {
-    return [mistakeAt(place, ['status'], 'a draft cannot be revoked; leave it a draft')];
-  }
-  return [];
+  const { version } = row;
+  const problem = connectorStepProblem({ version, from: before.status }, row.status);
+  if (problem === null) return [];
+  const code = before.status === 'revoked' ? 'version_revoked' : 'fleet_invalid';
+  return [mistakeAt(place, ['status'], problem, code)];
 }

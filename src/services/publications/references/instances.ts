@@ -16,6 +16,7 @@ import { bindingKey, keyOf } from '../catalog-view';
 import { differences } from '../differences';
 import { instanceRow } from '../rows';
 import type { Checked } from './checked';
+import { configMistakes } from './instance-configs';
 
 export function instanceMistakes(
   placed: Placed<InstanceDocument>,
@@ -97,8 +98,10 @@ function versionMistakes(
     const problem = `connector ${connector} belongs to tenant ${owner} alone`;
     return [mistakeAt(place, ['connector'], problem)];
   }
-  if (before?.version === version) return [];
+  const misfits = configMistakes({ place, thing }, row);
+  if (before?.version === version) return misfits;
   return [
+    ...misfits,
     ...movedMistakes({ place, thing }, before, row),
     ...boundMistakes({ place, thing }, row, checked),
   ];

@@ -1,0 +1,40 @@
+/** The calls of the HTTP API about connectors and their certification. */
+import type { z } from 'zod';
+import {
+  Certification,
+  ConnectorPage,
+  type CertifyBody,
+  type ListConnectorsQuery,
+} from '../../schemas/api-connectors';
+import { given } from './api-parameters';
+import type { ApiCall } from './api-transport';
+
+type Ask = <Answer extends z.ZodType>(schema: Answer, call: ApiCall) => Promise<z.output<Answer>>;
+
+export class ConnectorsClient {
+  readonly #ask: Ask;
+
+  constructor(ask: Ask) {
+    this.#ask = ask;
+  }
+
+  list(query: z.input<typeof ListConnectorsQuery>): Promise<ConnectorPage> {
+    return this.#ask(ConnectorPage, (api, how) =>
+      api.GET('/factory/connectors', { params: { query: given(query) }, ...how }),
+    );
+  }
+
+  certify(connectorId: string, body: z.input<typeof CertifyBody>): Promise<Certification> {
+    const call = { params: { path: { connectorId } }, body: given(body) };
+    return this.#ask(Certification, (api, how) =>
+      api.POST('/factory/connectors/{connectorId}/certify', { ...call, ...how }),
+    );
+  }
+
+  showCertification(connectorId: string, version: string): Promise<Certification> {
+    const params = { path: { connectorId, version } };
+    return this.#ask(Certification, (api, how) =>
+      api.GET('/factory/connectors/{connectorId}/certifications/{version}', { params, ...how }),
+    );
+  }
+}

@@ -1,0 +1,160 @@
+/**
+ * Connectors and their certification by API, over a real Postgres. Doubled: starting the workflow,
+ * which is noted.
+ */
+import { readFleet } from '../../src/schemas/fleet';
+import { loadShippedSchemes } from '../../src/schemas/shipped-schemes';
+import { publishFleet } from '../../src/services/publications';
+import { WaybillError } from '../../src/domain/errors';
+import { SUITE_VERSION } from '../../src/domain/conformance';
+import { account, capability, connector, fleetOf, tracker } from '../support/fleet-texts';
+import { Harness } from './harness';
+
+const ARTIFACT = `artifactDigest: ${'a'.repeat(64)}`;
+let api: Harness;
+
+beforeAll(async () => {
+  api = await Harness.start();
+  await publish(
+    ...[capability(), tracker('status: draft', ARTIFACT), account()],
+    tracker('version: 2.0.0', 'adapterRef: { kind: host, name: tracker-host, version: 1.4.0 }'),
+    ...[account('id: newer', 'version: 2.0.0'), connector()],
+    connector('id: theirs', 'tenant: globex'),
+    connector('id: idle', 'webhookScheme: null', ARTIFACT),
+    tracker('version: 3.0.0', 'status: revoked'),
+  );
+});
+afterAll(() => api.stop());
+
+async function publish(...documents: readonly string[]): Promise<void> {
+  const fleet = readFleet(fleetOf(...documents), loadShippedSchemes());
+  await publishFleet(api.db.as('waybill_control'), fleet, 'test');
+}
+
+async function bearer(tenant = 'acme'): Promise<string> {
+  const scopes = ['factory.connections.read', 'factory.connections.admin'];
+  return `Bearer ${await api.token({ tenant, scopes })}`;
+}
+
+async function ask(path: string, body?: object, tenant = 'acme') {
+  const authorization = await bearer(tenant);
+  const response = await fetch(`${api.url}/factory/connectors${path}`, {
+    headers: { authorization, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+  });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+const certify = (body: object, tenant?: string) => ask('/tracker/certify', body, tenant);
+
+describe('listing connectors', () => {
+  test('tells descriptors of the platform and of the tenant itself, by connector and version', async () => {
+    const { status, body } = await ask('');
+    expect(status).toBe(200);
+    const shown = body['connectors'] as { connectorId: string; version: string }[];
+    expect(shown.map(({ connectorId, version }) => `${connectorId} ${version}`)).toEqual([
+      ...['github 1.0.0', 'idle 1.0.0', 'tracker 1.0.0', 'tracker 2.0.0', 'tracker 3.0.0'],
+    ]);
+    expect(shown.find(({ version }) => version === '2.0.0')).toMatchObject({
+      ...{ tenantId: '_platform', provider: 'tracker', state: 'active', enabled: true },
+      ...{ capabilities: ['work-items'], capabilityIds: ['tickets.create'], webhookScheme: null },
+      adapterRef: { kind: 'host', name: 'tracker-host', version: '1.4.0' },
+      ...{ certification: null, certificationRef: null, releaseId: null, configurationForm: null },
+    });
+  });
+
+  test('goes on page by page, and by filter', async () => {
+    const { body } = await ask('?connectorId=tracker&limit=2');
+    expect(body['connectors']).toHaveLength(2);
+    const next = await ask(`?connectorId=tracker&limit=2&cursor=${String(body['nextCursor'])}`);
+    expect(next.body).toMatchObject({ connectors: [{ version: '3.0.0' }], nextCursor: null });
+    expect((await ask('?state=draft')).body['connectors']).toHaveLength(1);
+  });
+});
+
+describe('certifying', () => {
+  test.each([
+    ['of a version that is not there', { version: '9.0.0', instance: 'main' }, 404, 'not_found'],
+    ['on an instance of another version', { version: '1.0.0', instance: 'newer' }, 409, 'instance'],
+    ['on an instance that is not there', { version: '1.0.0', instance: 'nobody' }, 409, 'instance'],
+    ['of what nothing can vouch for', { version: '2.0.0', instance: 'newer' }, 409, 'version'],
+    ['of a revoked version', { version: '3.0.0', instance: 'main' }, 409, 'version'],
+  ])('%s is refused', async (_name, body, status, told) => {
+    const answer = await certify(body);
+    expect(answer.status).toBe(status);
+    expect(answer.body).toMatchObject(
+      status === 404 ? { code: told } : { code: 'certification_refused', field: told },
+    );
+  });
+
+  test('of a connector that has neither capabilities nor a scheme is refused', async () => {
+    const answer = await ask('/idle/certify', { version: '1.0.0', instance: 'main' });
+    expect(answer.body).toMatchObject({ code: 'certification_refused', field: 'version' });
+  });
+
+  test("of another tenant's connector finds none", async () => {
+    const answer = await ask('/theirs/certify', { version: '1.0.0', instance: 'main' });
+    expect(answer).toMatchObject({ status: 404, body: { code: 'not_found' } });
+  });
+
+  test('by a key that the settings do not trust is refused, and the key is named', async () => {
+    const x = Buffer.alloc(32, 7).toString('base64url');
+    await publish(
+      `kind: Settings\ntrustedSigners: { other: { kty: OKP, crv: Ed25519, x: ${x} } }\n`,
+    );
+    const answer = await certify({ version: '1.0.0', instance: 'main' });
+    expect(answer.body).toMatchObject({ code: 'certification_refused' });
+    expect(answer.body['detail']).toContain(api.key.publicJwk.x);
+    await publish('kind: Settings\ntrustedSigners: null\n');
+  });
+
+  test('starts one run however often it is asked for, and shows it to whom it belongs', async () => {
+    const requests = { 'tickets.create': { valid: [{ title: 'x' }], invalid: [] } };
+    const first = await certify({ version: '1.0.0', instance: 'main', requests });
+    expect(first).toMatchObject({
+      status: 202,
+      body: {
+        ...{ connectorId: 'tracker', version: '1.0.0', suiteVersion: SUITE_VERSION },
+        ...{ state: 'running', run: 1, instanceId: 'main', cases: [], evidenceId: null },
+        workflowId: `certify/tracker/1.0.0/${SUITE_VERSION}`,
+      },
+    });
+    expect(await certify({ version: '1.0.0', instance: 'main' })).toEqual(first);
+    // Whoever asks again makes good a start that was lost.
+    expect(api.attended).toEqual([
+      ['tracker', 'run 1'],
+      ['tracker', 'run 1'],
+    ]);
+    await api.db.rows(
+      `update waybill.certifications set results = '{"basics": [{"id": "basics/health",
+        "group": "basics", "rule": "Calls: alive", "verdict": "failed", "why": "it is not alive",
+        "startedAtMs": 1, "durationMs": 2,
+        "exchanges": [{"sent": "GET /health", "cameBack": "500"}]}]}'`,
+    );
+    const own = await ask('/tracker/certifications/1.0.0');
+    expect(own.body).toMatchObject({
+      counts: { passed: 0, failed: 1, skipped: 0 },
+      cases: [{ id: 'basics/health', exchanges: [{ sent: 'GET /health', cameBack: '500' }] }],
+    });
+    // The connector is the platform's, the sandbox is not.
+    const other = await ask('/tracker/certifications/1.0.0', undefined, 'globex');
+    expect(other.body).toMatchObject({ counts: { failed: 1 }, cases: null, instanceId: null });
+  });
+
+  test('without a Temporal server is noted, and can be asked for again', async () => {
+    const start = () => Promise.reject(new WaybillError('temporal_unreachable'));
+    const { base, close } = await api.alsoServe({ certifications: { signer: 'x', start } });
+    const response = await fetch(`${base}/factory/connectors/tracker/certify`, {
+      method: 'POST',
+      headers: { authorization: await bearer(), 'content-type': 'application/json' },
+      body: JSON.stringify({ version: '1.0.0', instance: 'main' }),
+    });
+    await close();
+    expect(response.status).toBe(503);
+    expect(await response.json()).toMatchObject({ code: 'temporal_unreachable' });
+  });
+
+  test('of a version that nobody asked about has no state', async () => {
+    expect(await ask('/tracker/certifications/2.0.0')).toMatchObject({ status: 404 });
+  });
+});
