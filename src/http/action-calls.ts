@@ -2,7 +2,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
-import { capabilityCatalog } from '../db/capabilities';
 import type { ActionRef } from '../domain/action-service';
 import { WaybillError } from '../domain/errors';
 import { REQUEST_LIMIT_BYTES } from '../hosts/protocol/limits';
@@ -15,12 +14,11 @@ import {
   StartActionQuery,
 } from '../schemas/api-actions';
 import { readAction } from './actions';
+import { requireUse, requireUseOf } from './action-limits';
 import { principalOf } from './authorization';
 import type { HttpDeps } from './deps';
 import { hangUp } from './hang-up';
 import { answer, EVERY_CALL, needs, problems } from './openapi';
-import { isNarrowed, requirePermitted } from './token-limits';
-import type { Principal } from './tokens';
 
 const SCOPE = 'factory.actions.run';
 
@@ -157,33 +155,12 @@ async function cancel(
   const principal = principalOf(request);
   const { tenantId, subject } = principal;
   const ref: ActionRef = { tenantId, actionId: asked.actionId };
-  if (isNarrowed(principal)) {
-    const action = await readAction(deps, ref);
-    if (action !== null) await requireUse(deps, principal, action.capabilityId);
-  }
+  await requireUseOf(deps, principal, ref);
   const who = { cancelledBy: subject, reason: asked.reason };
   const { kind } = await deps.actions.cancel(ref, who);
   deps.log.info({ ...ref, cancelledBy: subject, outcome: kind }, 'cancelling asked for');
   if (kind === 'unknown_action') throw new WaybillError('not_found');
   return { decision: kind, action: await started(deps, ref) };
-}
-
-/**
- * Whether the token may use the capability. A contract never changes, so what is looked up here holds.
- * @throws WaybillError `capability_not_permitted`, or `capability_unavailable` where its class is unknown
- */
-async function requireUse(
-  { data }: HttpDeps,
-  principal: Principal,
-  capabilityId: string,
-): Promise<void> {
-  if (principal.limits.maxSideEffect === null) {
-    requirePermitted(principal, { capabilityId, sideEffect: null });
-    return;
-  }
-  const contract = await capabilityCatalog(data).find(principal.tenantId, capabilityId);
-  if (contract === null) throw new WaybillError('capability_unavailable');
-  requirePermitted(principal, contract);
 }
 
 /** An action that was started is never taken away. */

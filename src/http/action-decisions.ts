@@ -9,6 +9,7 @@ import { ApprovalAnswered, ResolveAnswer, ResolveBody } from '../schemas/api-act
 import { type Action, ActionParams } from '../schemas/api-actions';
 import { DecideBody } from '../schemas/api-approvals';
 import { readAction } from './actions';
+import { requireUseOf } from './action-limits';
 import { principalOf } from './authorization';
 import type { HttpDeps } from './deps';
 import { answer, EVERY_CALL, needs, problems } from './openapi';
@@ -34,6 +35,12 @@ const DECISIONS = {
   },
 } as const;
 
+const FOR_EACH = [
+  ...EVERY_CALL,
+  ...(['not_found', 'capability_not_permitted', 'capability_unavailable'] as const),
+  'body_too_large',
+] as const;
+
 type Verb = keyof typeof DECISIONS;
 
 /** Registers the routes on an instance that requires tokens. */
@@ -53,7 +60,7 @@ export function actionDecisionRoutes(app: FastifyInstance, deps: HttpDeps): void
       body: ResolveBody,
       response: {
         200: answer('Written.', ResolveAnswer),
-        ...problems([...EVERY_CALL, 'not_found', 'resolution_refused', 'body_too_large']),
+        ...problems([...FOR_EACH, 'resolution_refused']),
       },
     },
     handler: (request) => resolve(deps, request, { ...request.params, ...request.body }),
@@ -75,7 +82,7 @@ function decisionRoute(app: FastifyInstance, deps: HttpDeps, verb: Verb): void {
       body: DecideBody,
       response: {
         200: answer(done, ApprovalAnswered),
-        ...problems([...EVERY_CALL, 'not_found', 'body_too_large', ...refusals]),
+        ...problems([...FOR_EACH, ...refusals]),
       },
     },
     handler: (request) => decide(deps, request, verb),
@@ -90,8 +97,10 @@ async function decide(
   }>,
   verb: Verb,
 ): Promise<ApprovalAnswered> {
-  const { tenantId, subject } = principalOf(request);
+  const principal = principalOf(request);
+  const { tenantId, subject } = principal;
   const ref = { tenantId, actionId: request.params.actionId };
+  await requireUseOf(deps, principal, ref);
   const { decision } = DECISIONS[verb];
   const wish = { decision, by: subject, reason: request.body.reason };
   const answered = await deps.actions.decide(ref, wish);
@@ -126,8 +135,10 @@ async function resolve(
   request: FastifyRequest,
   { actionId, outcome, reason }: z.output<typeof ActionParams> & z.output<typeof ResolveBody>,
 ): Promise<ResolveAnswer> {
-  const { tenantId, subject } = principalOf(request);
+  const principal = principalOf(request);
+  const { tenantId, subject } = principal;
   const ref = { tenantId, actionId };
+  await requireUseOf(deps, principal, ref);
   const answered = await deps.actions.resolve(ref, { outcome, reason, by: subject });
   const { kind } = answered;
   deps.log.info({ ...ref, resolvedBy: subject, outcome, answer: kind }, 'resolution asked for');

@@ -77,6 +77,19 @@ describe('approving', () => {
     expect(refusal(await post('nothing', 'approve', REASON)).code).toBe('not_found');
   });
 
+  it.each(['approve', 'deny'])('of what its token may not use is refused: %s', async (verb) => {
+    const id = `narrow-${verb}`;
+    await waiting(id);
+    const decide = (limits: Readonly<Record<string, unknown>>) =>
+      h.call(`/v1/actions/${id}/${verb}`, { json: REASON, scopes: [APPROVE], claims: limits });
+    for (const limits of [{ capabilities: ['pay.*'] }, { max_side_effect: 'shared-write' }]) {
+      expect(refusal(await decide(limits))).toMatchObject({
+        ...{ status: 403, code: 'capability_not_permitted' },
+      });
+    }
+    expect((await decide({ capabilities: [CAPABILITY] })).status).toBe(200);
+  });
+
   it('comes too late for what was denied', async () => {
     await waiting('two');
     const denied = await post<ApprovalAnswered>('two', 'deny', { reason: 'wrong amount' });
