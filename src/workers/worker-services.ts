@@ -102,8 +102,7 @@ export async function workerServices(
       ...{ data, hosts, sign: actionSigner(signingKey) },
       routes: actionTargetResolver(data, config.topology),
       random: Math.random,
-      holdMs: RESERVATION_HOLD_MS,
-      watchMs: WATCH_MS,
+      ...{ holdMs: RESERVATION_HOLD_MS, watchMs: WATCH_MS },
     },
     bulkReplays: {
       ...{ data, signingKey, metrics: telemetry.deliveries },
