@@ -39,13 +39,22 @@ async function columns(role: string, table: string): Promise<string[]> {
 test('the catalog is written by control alone', async () => {
   const catalog = Object.keys(await writes('waybill_control'));
   expect(catalog).toEqual([
-    ...['audit_log', 'bindings', 'capabilities', 'catalog_revision', 'connector_versions'],
-    ...['connectors', 'credential_revisions', 'event_sinks', 'evidence_statements', 'ingresses'],
+    ...['audit_log', 'bindings', 'capabilities', 'catalog_revision'],
+    ...[
+      'connection_reports',
+      'connector_versions',
+      'connectors',
+      'credential_revisions',
+      'event_sinks',
+      'evidence_statements',
+      'ingresses',
+    ],
     ...[
       'instances',
       'outbox_events',
       'quota_policies',
       'replicas',
+      'retired_ingresses',
       'settings',
       'subscriptions',
       'targets',
@@ -61,7 +70,9 @@ test('the catalog is written by control alone', async () => {
   expect(shared).toEqual({
     waybill_data: ['audit_log', 'outbox_events', 'replicas', 'subscriptions'],
     waybill_lifecycle: ['replicas'],
-    waybill_operations: ['audit_log', 'event_sinks', 'outbox_events', 'replicas', 'settings'],
+    waybill_operations: [
+      ...['audit_log', 'event_sinks', 'outbox_events', 'replicas', 'settings', 'subscriptions'],
+    ],
   });
 });
 
@@ -69,6 +80,7 @@ test('of what the catalog shares, each role changes its own columns only', async
   const routing = ['active_assignments', 'circuit_open_until', 'probes', 'unknown_failures'];
   expect(await columns('waybill_data', 'replicas')).toEqual(routing);
   expect(await columns('waybill_operations', 'settings')).toEqual(['recovering_since']);
+  expect(await columns('waybill_operations', 'subscriptions')).toEqual(['wake_pending']);
   const published = ['capacity', 'endpoint', 'peer_did', 'tenant_id', 'instance_id', 'version'];
   const upkeep = await columns('waybill_operations', 'replicas');
   expect(upkeep.filter((name) => published.includes(name))).toEqual([]);
