@@ -14,21 +14,26 @@ const MAY_IMPORT = {
   memory: ['domain'],
   signing: ['domain', 'schemas'],
   hosts: ['domain', 'schemas', 'signing'],
+  conformance: ['domain', 'schemas', 'signing', 'hosts'],
   targets: ['domain', 'schemas', 'signing'],
   temporal: ['domain'],
   db: ['domain', 'schemas'],
-  services: ['domain', 'schemas', 'secrets', 'signing', 'targets', 'hosts', 'db', 'points'],
+  services: [
+    ...['domain', 'schemas', 'secrets', 'signing', 'targets', 'hosts', 'conformance', 'db'],
+    'points',
+  ],
   activities: ['domain', 'services'],
   telemetry: ['domain', 'schemas', 'services'],
   http: ['domain', 'schemas', 'secrets', 'signing', 'hosts', 'db', 'services', 'points'],
+  grpc: ['domain', 'schemas', 'services', 'http'],
   demo: ['domain', 'schemas', 'signing'],
   workers: [
     ...['domain', 'schemas', 'secrets', 'signing', 'targets', 'temporal', 'telemetry', 'db'],
-    ...['services', 'activities', 'http', 'hosts', 'points'],
+    ...['services', 'activities', 'http', 'grpc', 'hosts', 'points'],
   ],
   cli: [
     ...['domain', 'schemas', 'secrets', 'signing', 'db', 'services', 'http', 'demo', 'workers'],
-    ...['hosts', 'points'],
+    ...['hosts', 'conformance', 'points'],
   ],
 };
 

@@ -22,10 +22,11 @@ COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY bin ./bin
 COPY migrations ./migrations
+COPY proto ./proto
 COPY schemes ./schemes
 COPY deploy/ready.js ./deploy/
 USER node
 VOLUME /var/lib/waybill
-EXPOSE 7380 7381 7382
+EXPOSE 7380 7381 7382 7383
 ENTRYPOINT ["node", "--enable-source-maps", "/app/bin/waybill.js"]
 CMD ["--help"]

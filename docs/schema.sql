@@ -68,10 +68,17 @@ table actions
   cancel_requested_by text
   delivery_id uuid
   uncertain_since timestamp with time zone
+  approval_id text
+  policy_decision jsonb
+  progress_note text
+  progress_percent smallint
+  progress_at timestamp with time zone
   constraint actions_pkey PRIMARY KEY (tenant_id, action_id)
   constraint actions_action_id_check CHECK (((length(action_id) >= 1) AND (length(action_id) <= 200)))
   constraint actions_attended CHECK (((attend_at IS NULL) = (closed_at IS NOT NULL)))
   constraint actions_closed CHECK (((closed_at IS NOT NULL) = (state = ANY (ARRAY['completed'::text, 'failed'::text, 'cancelled'::text]))))
+  constraint actions_progress_note_check CHECK ((length(progress_note) <= 500))
+  constraint actions_progress_percent_check CHECK (((progress_percent >= 0) AND (progress_percent <= 100)))
   constraint actions_request_sha256_check CHECK ((length(request_sha256) = 32))
   constraint actions_result CHECK (
 CASE state
@@ -95,6 +102,7 @@ END)
   CREATE INDEX actions_to_attend ON waybill.actions USING btree (attend_at) WHERE (attend_at IS NOT NULL)
   CREATE INDEX actions_uncertain ON waybill.actions USING btree (tenant_id, uncertain_since, action_id) WHERE (uncertain_since IS NOT NULL)
   CREATE INDEX actions_waiting ON waybill.actions USING btree (tenant_id, waiting_since) WHERE (waiting_since IS NOT NULL)
+  CREATE TRIGGER actions_approval AFTER UPDATE OF state ON waybill.actions FOR EACH ROW WHEN (((old.state = 'awaiting_approval'::text) AND (new.state <> 'awaiting_approval'::text))) EXECUTE FUNCTION waybill.withdraw_approval()
   CREATE TRIGGER actions_birth BEFORE INSERT ON waybill.actions FOR EACH ROW WHEN ((new.state <> 'requested'::text)) EXECUTE FUNCTION waybill.guard_action_state()
   CREATE TRIGGER actions_doubt BEFORE UPDATE ON waybill.actions FOR EACH ROW WHEN (((new.uncertain AND (new.closed_at IS NULL)) IS DISTINCT FROM (old.uncertain_since IS NOT NULL))) EXECUTE FUNCTION waybill.note_doubt()
   CREATE TRIGGER actions_transition BEFORE UPDATE OF state ON waybill.actions FOR EACH ROW WHEN ((old.state IS DISTINCT FROM new.state)) EXECUTE FUNCTION waybill.guard_action_state()
@@ -117,6 +125,34 @@ table affinities
   policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
   grant insert, select to waybill_data
   grant select to waybill_observer
+
+table approvals
+  tenant_id text not null
+  action_id text not null
+  request_sha256 bytea not null
+  state text not null
+  asked_at timestamp with time zone not null default clock_timestamp()
+  expires_at timestamp with time zone not null
+  decided_at timestamp with time zone
+  decided_by text
+  decided_via text
+  reason text
+  token text
+  constraint approvals_pkey PRIMARY KEY (tenant_id, action_id)
+  constraint approvals_by CHECK (((state = ANY (ARRAY['approved'::text, 'denied'::text])) = (decided_by IS NOT NULL)))
+  constraint approvals_decided CHECK (((state = 'asked'::text) = (decided_at IS NULL)))
+  constraint approvals_decided_via_check CHECK ((decided_via = ANY (ARRAY['api'::text, 'token'::text, 'temporal_ui'::text])))
+  constraint approvals_request_sha256_check CHECK ((length(request_sha256) = 32))
+  constraint approvals_state_check CHECK ((state = ANY (ARRAY['asked'::text, 'approved'::text, 'denied'::text, 'expired'::text, 'withdrawn'::text])))
+  constraint approvals_tenant_id_action_id_fkey FOREIGN KEY (tenant_id, action_id) REFERENCES waybill.actions(tenant_id, action_id) ON DELETE CASCADE
+  constraint approvals_token_check CHECK ((length(token) <= 4096))
+  CREATE INDEX approvals_waiting ON waybill.approvals USING btree (tenant_id, asked_at, action_id) WHERE (state = 'asked'::text)
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  grant insert, select, update to waybill_data
+  grant select to waybill_observer
+  grant select, update to waybill_operations
 
 table artifacts
   tenant_id text not null
@@ -163,6 +199,7 @@ table bindings
   enabled boolean not null default true
   spill text not null default 'never'::text
   spread boolean not null default false
+  approval_required boolean not null default false
   policy_revision bigint not null default 1
   credential_revision text not null
   quota_policy_id text
@@ -199,6 +236,7 @@ table capabilities
   constraint capabilities_side_effect_check CHECK ((side_effect = ANY (ARRAY['read'::text, 'sandbox'::text, 'shared-write'::text, 'external'::text])))
   constraint capabilities_timeout_ms_check CHECK (((timeout_ms >= 100) AND (timeout_ms <= 600000)))
   CREATE INDEX capabilities_by_id ON waybill.capabilities USING btree (capability_id COLLATE "C")
+  CREATE INDEX capabilities_by_interface ON waybill.capabilities USING btree (interface_name, capability_id COLLATE "C")
   grant insert, select to waybill_control
   grant select to waybill_data
   grant select to waybill_observer
@@ -215,6 +253,38 @@ table catalog_revision
   grant select to waybill_data
   grant select to waybill_observer
   grant select to waybill_operations
+
+table certifications
+  connector_id text not null
+  version text not null
+  suite_version text not null
+  state text not null
+  run integer not null default 1
+  tenant_id text not null
+  instance_id text not null
+  cases jsonb not null
+  requested_by text not null
+  requested_at timestamp with time zone not null default clock_timestamp()
+  finished_at timestamp with time zone
+  reason text
+  results jsonb not null default '{}'::jsonb
+  report_sha256 bytea
+  evidence_id text
+  constraint certifications_pkey PRIMARY KEY (connector_id, version, suite_version)
+  constraint certifications_check CHECK (((state = 'running'::text) = (finished_at IS NULL)))
+  constraint certifications_check1 CHECK (((state = 'passed'::text) = (evidence_id IS NOT NULL)))
+  constraint certifications_connector_id_version_fkey FOREIGN KEY (connector_id, version) REFERENCES waybill.connector_versions(connector_id, version)
+  constraint certifications_evidence_id_fkey FOREIGN KEY (evidence_id) REFERENCES waybill.evidence_statements(evidence_id)
+  constraint certifications_report_sha256_check CHECK ((length(report_sha256) = 32))
+  constraint certifications_run_check CHECK ((run >= 1))
+  constraint certifications_state_check CHECK ((state = ANY (ARRAY['running'::text, 'passed'::text, 'failed'::text])))
+  constraint certifications_tenant_id_instance_id_fkey FOREIGN KEY (tenant_id, instance_id) REFERENCES waybill.instances(tenant_id, instance_id)
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy with_its_connector for all to waybill_data, waybill_observer using (EXISTS ( SELECT FROM waybill.connectors c WHERE (c.connector_id = certifications.connector_id)))
+  grant insert, select, update to waybill_data
+  grant select to waybill_observer
+  grant select, update to waybill_operations
 
 table checkpoint_leaves
   tenant_id text not null
@@ -233,6 +303,25 @@ table checkpoint_leaves
   grant select to waybill_observer
   grant delete, insert, select to waybill_operations
 
+table connection_reports
+  tenant_id text not null
+  instance_id text not null
+  version bigint not null
+  state text not null
+  event_source text not null
+  event_id text not null
+  reported_at timestamp with time zone not null default clock_timestamp()
+  constraint connection_reports_pkey PRIMARY KEY (tenant_id, instance_id)
+  constraint connection_reports_state_check CHECK ((state = ANY (ARRAY['enabled'::text, 'disabled'::text, 'revoked'::text])))
+  constraint connection_reports_tenant_id_instance_id_fkey FOREIGN KEY (tenant_id, instance_id) REFERENCES waybill.instances(tenant_id, instance_id)
+  constraint connection_reports_version_check CHECK ((version >= 1))
+  row level security
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  policy publication for all to waybill_control using true
+  grant insert, select, update to waybill_control
+  grant select to waybill_data
+  grant select to waybill_observer
+
 table connector_versions
   connector_id text not null
   version text not null
@@ -240,7 +329,11 @@ table connector_versions
   webhook_scheme jsonb
   retry_profile jsonb
   outbound jsonb
+  adapter_ref jsonb
+  configuration_form jsonb
+  release_id text
   content_digest text not null
+  certification_ref text
   event_seq integer not null default 0
   manifest_digest text
   rate_limit jsonb
@@ -249,12 +342,14 @@ table connector_versions
   evidence_until timestamp with time zone not null default 'infinity'::timestamp with time zone
   constraint connector_versions_pkey PRIMARY KEY (connector_id, version)
   constraint connector_versions_artifact_digest_check CHECK ((artifact_digest ~ '^[0-9a-f]{64}$'::text))
+  constraint connector_versions_configuration_form_check CHECK ((jsonb_typeof(configuration_form) = 'object'::text))
   constraint connector_versions_connector_id_fkey FOREIGN KEY (connector_id) REFERENCES waybill.connectors(connector_id)
   constraint connector_versions_content_digest_check CHECK ((content_digest ~ '^[0-9a-f]{64}$'::text))
   constraint connector_versions_manifest_digest_check CHECK ((manifest_digest ~ '^[0-9a-f]{64}$'::text))
   constraint connector_versions_outbound_check CHECK (((outbound IS NULL) OR (jsonb_typeof(outbound) = 'object'::text)))
   constraint connector_versions_profiles_check CHECK (((cardinality(profiles) <= 100) AND (array_position(profiles, NULL::text) IS NULL)))
   constraint connector_versions_rate_limit_check CHECK (((rate_limit IS NULL) OR COALESCE(((((rate_limit ->> 'permits'::text))::integer >= 1) AND (((rate_limit ->> 'perMs'::text))::integer >= 1) AND (((rate_limit ->> 'burst'::text))::integer >= 1)), false)))
+  constraint connector_versions_release_id_check CHECK (((length(release_id) >= 1) AND (length(release_id) <= 200)))
   constraint connector_versions_status_check CHECK ((status = ANY (ARRAY['draft'::text, 'certified'::text, 'active'::text, 'deprecated'::text, 'revoked'::text])))
   row level security
   policy across_tenants for all to waybill_control, waybill_operations using true
@@ -371,6 +466,7 @@ table deliveries
   constraint deliveries_state_check CHECK ((state = ANY (ARRAY['Received'::text, 'Verified'::text, 'Rejected'::text, 'Deduplicated'::text, 'Dispatched'::text, 'Acknowledged'::text, 'Failed'::text, 'Replayed'::text])))
   with (fillfactor=80)
   CREATE INDEX deliveries_at_gates ON waybill.deliveries USING btree (tenant_id, gate, received_at, delivery_id) WHERE (gate IS NOT NULL)
+  CREATE INDEX deliveries_being_sent ON waybill.deliveries USING btree (tenant_id, instance_id) WHERE ((direction = 'outbound'::text) AND (attend_at IS NOT NULL))
   CREATE INDEX deliveries_by_connector ON waybill.deliveries USING btree (tenant_id, connector_id, received_at DESC, delivery_id DESC)
   CREATE INDEX deliveries_by_external_id ON waybill.deliveries USING btree (tenant_id, external_id)
   CREATE UNIQUE INDEX deliveries_by_idempotency_key ON waybill.deliveries USING btree (tenant_id, instance_id, dedup_key) WHERE (direction = 'outbound'::text)
@@ -560,18 +656,23 @@ table idempotency_keys
   route text not null
   idempotency_key text not null
   request_sha256 bytea not null
+  claim_no integer not null default 1
+  leased_until timestamp with time zone not null
   answer_status integer
   answer jsonb
   created_at timestamp with time zone not null default clock_timestamp()
   expires_at timestamp with time zone not null
   constraint idempotency_keys_pkey PRIMARY KEY (tenant_id, principal, route, idempotency_key)
   constraint idempotency_keys_check CHECK (((answer_status IS NULL) = (answer IS NULL)))
+  constraint idempotency_keys_claim_no_check CHECK ((claim_no >= 1))
   constraint idempotency_keys_idempotency_key_check CHECK (((length(idempotency_key) >= 1) AND (length(idempotency_key) <= 255)))
   constraint idempotency_keys_request_sha256_check CHECK ((length(request_sha256) = 32))
+  CREATE INDEX idempotency_keys_expired ON waybill.idempotency_keys USING btree (expires_at)
   row level security
   policy across_tenants for all to waybill_operations using true
   policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
   grant insert, select, update to waybill_data
+  grant delete, select, update to waybill_operations
 
 table ingresses
   ingress_ref text not null
@@ -600,6 +701,7 @@ table instances
   secret_ref text
   signing_secret_refs text[] not null default '{}'::text[]
   config_revision bigint not null default 1
+  wake_pending boolean not null default false
   constraint instances_pkey PRIMARY KEY (tenant_id, instance_id)
   constraint instances_config_check CHECK (((config IS NULL) OR (jsonb_typeof(config) = 'object'::text)))
   constraint instances_config_revision_check CHECK ((config_revision >= 1))
@@ -608,6 +710,8 @@ table instances
   constraint instances_secret_ref_check CHECK (((length(secret_ref) >= 1) AND (length(secret_ref) <= 1000)))
   constraint instances_signing_secret_refs_check CHECK (((cardinality(signing_secret_refs) <= 2) AND (array_position(signing_secret_refs, NULL::text) IS NULL)))
   constraint instances_status_check CHECK ((status = ANY (ARRAY['enabled'::text, 'disabled'::text, 'revoked'::text])))
+  CREATE INDEX instances_to_wake ON waybill.instances USING btree (tenant_id, instance_id) WHERE wake_pending
+  CREATE TRIGGER instances_revoked BEFORE UPDATE OF status ON waybill.instances FOR EACH ROW WHEN (((new.status = 'revoked'::text) AND (old.status <> 'revoked'::text))) EXECUTE FUNCTION waybill.mark_ended_subscription()
   row level security
   policy across_tenants for all to waybill_operations using true
   policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
@@ -616,6 +720,7 @@ table instances
   grant select to waybill_data
   grant select to waybill_observer
   grant select to waybill_operations
+  grant update (wake_pending) to waybill_operations
 
 table lifecycle_requests
   tenant_id text not null
@@ -948,6 +1053,20 @@ table replicas
   grant update (status, lease_ends_at, sequence, incarnation, health_revision, store_epoch, contrary, release_pending) to waybill_lifecycle
   grant update (status, lease_ends_at, sequence, incarnation, health_revision, contrary, active_assignments, unknown_failures, circuit_open_until, probes, release_pending) to waybill_operations
 
+table retired_ingresses
+  ingress_ref text not null
+  tenant_id text not null
+  subscription_id text not null
+  valid_until timestamp with time zone not null
+  constraint retired_ingresses_pkey PRIMARY KEY (ingress_ref)
+  constraint retired_ingresses_tenant_id_subscription_id_fkey FOREIGN KEY (tenant_id, subscription_id) REFERENCES waybill.subscriptions(tenant_id, subscription_id)
+  CREATE INDEX retired_ingresses_by_subscription ON waybill.retired_ingresses USING btree (tenant_id, subscription_id)
+  row level security
+  policy across_tenants for all to waybill_operations using true
+  policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
+  policy publication for all to waybill_control using true
+  grant delete, insert, select to waybill_control
+
 table retired_routes
   tenant_id text not null
   action_id text not null
@@ -1116,6 +1235,7 @@ table subscriptions
   last_delivery_at timestamp with time zone
   event_seq integer not null default 0
   drain_per_second numeric
+  wake_pending boolean not null default false
   constraint subscriptions_pkey PRIMARY KEY (tenant_id, subscription_id)
   constraint subscriptions_check CHECK (((state = 'paused'::text) OR (pause_reason IS NULL)))
   constraint subscriptions_drain_per_second_check CHECK (((drain_per_second > (0)::numeric) AND (drain_per_second <= (1000)::numeric)))
@@ -1123,6 +1243,8 @@ table subscriptions
   constraint subscriptions_state_check CHECK ((state = ANY (ARRAY['active'::text, 'paused'::text, 'deactivated'::text])))
   constraint subscriptions_tenant_id_instance_id_fkey FOREIGN KEY (tenant_id, instance_id) REFERENCES waybill.instances(tenant_id, instance_id)
   constraint subscriptions_tenant_id_target_id_fkey FOREIGN KEY (tenant_id, target_id) REFERENCES waybill.targets(tenant_id, target_id)
+  CREATE INDEX subscriptions_to_wake ON waybill.subscriptions USING btree (tenant_id, subscription_id) WHERE wake_pending
+  CREATE TRIGGER subscriptions_ended BEFORE UPDATE OF state ON waybill.subscriptions FOR EACH ROW WHEN (((new.state = 'deactivated'::text) AND (old.state <> 'deactivated'::text))) EXECUTE FUNCTION waybill.mark_ended_subscription()
   row level security
   policy across_tenants for all to waybill_operations using true
   policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
@@ -1132,6 +1254,7 @@ table subscriptions
   grant select to waybill_observer
   grant select to waybill_operations
   grant update (state, pause_reason, last_delivery_at, event_seq) to waybill_data
+  grant update (wake_pending) to waybill_operations
 
 table sweep_turn
   only_row boolean not null default true
@@ -1243,6 +1366,15 @@ function append_checkpoint(p_tenant text, p_checkpoint jsonb, p_leaves jsonb) re
 function append_receipt(p_tenant text, p_subject text, p_receipt jsonb) returns void, sql, volatile
   grant execute to waybill_data
 
+function approval_facts(p waybill.approvals) returns jsonb, sql, volatile
+  grant execute to waybill_data
+
+function approval_needed(p_tenant text, p_capability text) returns boolean, sql, stable
+  grant execute to waybill_data
+
+function ask_approval(p_tenant text, p_action text, p_attend_ms integer) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
 function ask_receipt(a waybill.actions, p_kind text, p_receipt jsonb) returns jsonb, sql, volatile
   grant execute to waybill_data
 
@@ -1289,6 +1421,12 @@ function capability_ids(p_tenant text, p_after text, p_wanted jsonb) returns ref
 function capability_page(p_tenant text, p_wanted jsonb, p_after jsonb, p_limit integer) returns jsonb, plpgsql, stable
   grant execute to waybill_data
 
+function certification_shown(c waybill.certifications, p_tenant text) returns jsonb, sql, stable
+  grant execute to waybill_data
+
+function certification_work(p_connector text, p_version text, p_suite text, p_run integer) returns jsonb, plpgsql, stable
+  grant execute to waybill_operations
+
 function chain_moved(d waybill.deliveries, p_receipt jsonb) returns boolean, sql, immutable
   grant execute to waybill_data
 
@@ -1307,10 +1445,13 @@ function circuit_admits(r waybill.replicas, p_probes integer) returns boolean, s
 function claim_event_sinks(p_limit integer) returns TABLE(tenant_id text, sink_id text, lease_no bigint), sql, volatile
   grant execute to waybill_operations
 
+function claim_idempotency_key(p_tenant text, p_principal text, p_route text, p_key text, p_sha256 bytea, p_lease_ms integer, p_keep_ms bigint) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
 function claim_unattended(p_limit integer, p_push_ms integer) returns TABLE(tenant_id text, delivery_id uuid, state text, connector_id text, event_type text, subscription_id text, wake boolean), sql, volatile
   grant execute to waybill_operations
 
-function claim_unattended_actions(p_limit integer, p_claim_ms integer) returns TABLE(tenant_id text, action_id text, capability_id text, request_digest text, affinity_key text, cancelled boolean), sql, volatile
+function claim_unattended_actions(p_limit integer, p_claim_ms integer) returns TABLE(tenant_id text, action_id text, capability_id text, request_digest text, affinity_key text, news boolean), sql, volatile
   grant execute to waybill_operations
 
 function claim_unattended_replays(p_limit integer, p_push_ms integer) returns TABLE(tenant_id text, job_id uuid), sql, volatile
@@ -1328,6 +1469,9 @@ function close_dispatch(p_tenant text, p_action text, p_fence bigint, p_close js
 function closing_receipt(p_outcome text) returns text, sql, immutable
   grant execute to waybill_data
 
+function conclude_certification(p_connector text, p_version text, p_suite text, p_run integer, p_end jsonb, p_report bytea) returns text, plpgsql, volatile, security definer
+  grant execute to waybill_operations
+
 function conclude_fencing(p_tenant text, p_action text, p_fence bigint, p_found jsonb, p_result bytea, p_receipt jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
@@ -1335,6 +1479,9 @@ function conclude_repin(p_tenant text, p_action text, p_fence bigint, p_repin js
   grant execute to waybill_data
 
 function conclude_replay(p_tenant text, p_job uuid, p_stated jsonb, p_receipt text) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function connector_page(p_tenant text, p_filter jsonb, p_after jsonb, p_limit integer) returns SETOF jsonb, plpgsql, volatile
   grant execute to waybill_data
 
 function counter_differences(p_limit integer) returns SETOF waybill.counter_difference, sql, stable
@@ -1345,6 +1492,9 @@ function create_replay(p_tenant text, p_job uuid, p_wish jsonb, p_limit integer)
 
 function current_tenant() returns text, sql, stable
   grant execute to public
+
+function decide_approval(p_tenant text, p_action text, p_decision jsonb, p_receipt jsonb) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
 
 function delivery_action(p_tenant text, p_delivery uuid) returns TABLE(action jsonb, result_head bytea), plpgsql, volatile
   grant execute to waybill_data
@@ -1406,6 +1556,9 @@ function events_behind(p_tenant text, p_after bigint, p_limit integer) returns S
 
 function evidence_until(v waybill.connector_versions, s waybill.settings) returns timestamp with time zone, sql, stable
   grant execute to waybill_control
+
+function expire_approval(p_tenant text, p_action text, p_receipt jsonb) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
 
 function expire_attempt(p_tenant text, p_action text, p_fence bigint) returns boolean, plpgsql, volatile
   grant execute to waybill_operations
@@ -1496,6 +1649,9 @@ function keep_action_artifact(p_tenant text, p_sha256 bytea, p_content bytea) re
 function keep_artifact(p_tenant text, p_sha256 bytea, p_content bytea) returns void, plpgsql, volatile
   grant execute to waybill_data
 
+function keep_idempotent_answer(p_tenant text, p_principal text, p_route text, p_key text, p_claim integer, p_status integer, p_answer jsonb) returns boolean, plpgsql, volatile
+  grant execute to waybill_data
+
 function keep_late_evidence(t waybill.route_attempts, p_evidence jsonb) returns void, sql, volatile
   grant execute to waybill_data
 
@@ -1519,6 +1675,9 @@ function longest_receipt_days(s waybill.settings) returns integer, sql, stable
 
 function lost_actions(p_runs jsonb) returns TABLE(tenant_id text, action_id text), sql, stable
   grant execute to waybill_operations
+
+function mark_ended_subscription() returns trigger, plpgsql, volatile
+  grant execute to waybill_control
 
 function may_be_on_the_wire(a waybill.actions) returns boolean, sql, stable
   grant execute to waybill_data
@@ -1553,6 +1712,9 @@ function note_doubt() returns trigger, plpgsql, volatile
   grant execute to waybill_operations
 
 function note_following(p_tenant text, p_delivery uuid, p_attempt integer, p_detail text, p_again_ms integer) returns void, plpgsql, volatile
+  grant execute to waybill_data
+
+function note_progress(p_tenant text, p_action text, p_fence bigint, p_progress jsonb) returns void, plpgsql, volatile
   grant execute to waybill_data
 
 function note_target_health(a waybill.delivery_attempts, p_health text) returns void, plpgsql, volatile
@@ -1612,6 +1774,9 @@ function read_action(p_tenant text, p_action text) returns jsonb, plpgsql, volat
 function read_catalog_revision() returns bigint, sql, stable
   grant execute to waybill_data
 
+function read_certification(p_tenant text, p_connector text, p_version text) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
 function read_delivery_facts(p_tenant text, p_delivery uuid) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
@@ -1624,6 +1789,9 @@ function read_rejected(p_tenant text, p_delivery uuid) returns TABLE(answer json
 function read_route(p_tenant text, p_action text) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
+function read_subscriptions(p_tenant text, p_subscription text, p_after text, p_limit integer) returns SETOF jsonb, sql, stable, security definer
+  grant execute to waybill_data
+
 function readmit_delivery(p_tenant text, p_rejected uuid, p_delivery uuid, p_fields jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
@@ -1634,6 +1802,9 @@ function receipt_tenants(p_after text, p_limit integer) returns SETOF text, plpg
   grant execute to waybill_operations
 
 function receipts_to_prune(p_tenant text, p_limit integer) returns jsonb, plpgsql, volatile
+  grant execute to waybill_operations
+
+function record_conformance(p_connector text, p_version text, p_suite text, p_run integer, p_group text, p_results jsonb) returns boolean, plpgsql, volatile
   grant execute to waybill_operations
 
 function record_outcome(a waybill.actions, t waybill.route_attempts, p_result jsonb, p_bytes bytea, p_receipt jsonb) returns waybill.actions, plpgsql, volatile
@@ -1662,6 +1833,9 @@ function release_shared_quota(p_scope text, p_key text) returns void, sql, volat
   grant execute to waybill_data
   grant execute to waybill_operations
 
+function renew_idempotency_key(p_tenant text, p_principal text, p_route text, p_key text, p_claim integer, p_lease_ms integer) returns boolean, plpgsql, volatile
+  grant execute to waybill_data
+
 function repin_fault(a waybill.actions, r waybill.routes) returns text, sql, immutable
   grant execute to waybill_data
 
@@ -1686,6 +1860,9 @@ function replica_fault(p_tenant text, p_level waybill.bound[], p_topology jsonb)
 function request_cancel(p_tenant text, p_action text, p_by text, p_reason text, p_receipt jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
+function request_certification(p_tenant text, p_connector text, p_version text, p_suite text, p_wish jsonb) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
 function reserve_route(p_tenant text, p_action text, p_request jsonb, p_topology jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
@@ -1693,6 +1870,9 @@ function reserved_json(r waybill.routes, t waybill.route_attempts) returns jsonb
   grant execute to waybill_data
 
 function resolve_action(p_tenant text, p_action text, p_by text, p_answer jsonb, p_result bytea, p_receipt jsonb) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function resolve_capability(p_tenant text, p_wanted jsonb) returns jsonb, plpgsql, stable
   grant execute to waybill_data
 
 function retain_actions(p_limit integer) returns jsonb, plpgsql, volatile
@@ -1820,6 +2000,13 @@ function tenant_in_flight(p_tenant text) returns integer, sql, volatile
 function try_reserve(a waybill.actions, r waybill.routes, p_level waybill.bound[], p_request jsonb, p_topology jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
+function utc_text(p_at timestamp with time zone) returns text, sql, stable
+  grant execute to waybill_data
+  grant execute to waybill_operations
+
+function wake_ended(p_limit integer) returns integer, plpgsql, volatile
+  grant execute to waybill_operations
+
 function walk_action(a waybill.actions, p_path text[]) returns waybill.actions, plpgsql, volatile
   grant execute to waybill_data
   grant execute to waybill_operations
@@ -1827,8 +2014,15 @@ function walk_action(a waybill.actions, p_path text[]) returns waybill.actions, 
 function way_to(p_from text, p_to text) returns text[], sql, immutable
   grant execute to waybill_data
 
+function withdraw_approval() returns trigger, plpgsql, volatile
+  grant execute to waybill_data
+  grant execute to waybill_operations
+
 function within_budget(d waybill.deliveries, p_profile jsonb) returns jsonb, sql, volatile
   grant execute to waybill_data
 
 function workflow_allowed(p_tenant text, p_target jsonb) returns boolean, sql, stable
+  grant execute to waybill_data
+
+function write_progress(a waybill.actions, p_progress jsonb) returns void, sql, volatile
   grant execute to waybill_data

@@ -75,20 +75,26 @@ create unique index outbox_events_position on waybill.outbox_events (position) w
 create unique index outbox_events_feed on waybill.outbox_events (tenant_id, feed_no)
   where feed_no is not null;
 
--- Answers kept for requests that carried an Idempotency-Key.
+-- Requests that carried an Idempotency-Key, and their answers once they are there. Without one a request
+-- is under way for as long as its lease; then another one with the same key takes over.
 create table waybill.idempotency_keys (
   tenant_id text not null,
   principal text not null,
   route text not null,
   idempotency_key text not null check (length(idempotency_key) between 1 and 255),
   request_sha256 bytea not null check (length(request_sha256) = 32),
+  -- Grows with each claim: who comes late with an answer cannot write over that of another claim.
+  claim_no integer not null default 1 check (claim_no >= 1),
+  leased_until timestamptz not null,
   answer_status integer,
+  -- {type, body}: content type, and the body's exact text.
   answer jsonb,
   created_at timestamptz not null default clock_timestamp(),
   expires_at timestamptz not null,
   primary key (tenant_id, principal, route, idempotency_key),
   check ((answer_status is null) = (answer is null))
 );
+create index idempotency_keys_expired on waybill.idempotency_keys (expires_at);
 
 -- What people did. tenant_id is null for what belongs to the platform (a publication).
 create table waybill.audit_log (

@@ -27,8 +27,16 @@ create table waybill.connector_versions (
   retry_profile jsonb,
   -- What can be sent through it, by operation: {name: {"kind", …}}; null: nothing.
   outbound jsonb check (outbound is null or jsonb_typeof(outbound) = 'object'),
+  -- {"kind", "name", "version"} of what acts at the provider; null: nothing does.
+  adapter_ref jsonb,
+  -- JSON Schema of what an instance is configured with; null: anything will do.
+  configuration_form jsonb check (jsonb_typeof(configuration_form) = 'object'),
+  -- The release that it is distributed with.
+  release_id text check (length(release_id) between 1 and 200),
   -- SHA-256 (hex) of the canonical JSON of everything above but the status; it never changes.
   content_digest text not null check (content_digest ~ '^[0-9a-f]{64}$'),
+  -- Where the report of its certification is kept; no part of the content.
+  certification_ref text,
   event_seq integer not null default 0,
   primary key (connector_id, version)
 );
@@ -83,3 +91,13 @@ create table waybill.ingresses (
   unique (tenant_id, subscription_id),
   foreign key (tenant_id, subscription_id) references waybill.subscriptions
 );
+
+-- References that an ingress had before: they still lead there until their time is over, then they are gone.
+create table waybill.retired_ingresses (
+  ingress_ref text primary key,
+  tenant_id text not null,
+  subscription_id text not null,
+  valid_until timestamptz not null,
+  foreign key (tenant_id, subscription_id) references waybill.subscriptions
+);
+create index retired_ingresses_by_subscription on waybill.retired_ingresses (tenant_id, subscription_id);

@@ -10,7 +10,7 @@ begin atomic
     'connectorId', i.connector_id,
     'instanceId', i.instance_id,
     'state', case
-      when s.state = 'deactivated' or i.status = 'revoked' or v.status = 'revoked' then 'deactivated'
+      when g.is_over or s.state = 'deactivated' or i.status = 'revoked' or v.status = 'revoked' then 'deactivated'
       -- Switched off for a while: collect, so that nothing is lost.
       when i.status = 'disabled' or not c.enabled then 'paused'
       else s.state end,
@@ -20,12 +20,20 @@ begin atomic
     -- By name, as a later migration adds the column.
     'config', to_jsonb(i) -> 'config',
     'bodyLimitBytes', g.body_limit_bytes)
-  from waybill.ingresses g
+  from (
+    select c.tenant_id, c.subscription_id, c.secrets, c.body_limit_bytes, false as is_over
+      from waybill.ingresses c where c.ingress_ref = p_ingress_ref
+    union all
+    select c.tenant_id, c.subscription_id, c.secrets, c.body_limit_bytes,
+        o.valid_until <= clock_timestamp()
+      from waybill.retired_ingresses o join waybill.ingresses c using (tenant_id, subscription_id)
+      where o.ingress_ref = p_ingress_ref) g
   join waybill.subscriptions s using (tenant_id, subscription_id)
   join waybill.instances i using (tenant_id, instance_id)
   join waybill.connector_versions v using (connector_id, version)
   join waybill.connectors c using (connector_id)
-  where g.ingress_ref = p_ingress_ref;
+  -- A reference is never both, and if it were: what it is now.
+  order by g.is_over limit 1;
 end;
 
 -- Stores bytes once per tenant.
@@ -332,6 +340,7 @@ create function waybill.forget_expired(p_limit integer) returns jsonb language p
 declare
   v_payloads integer;
   v_keys integer;
+  v_answers integer;
 begin
   with expired as materialized (
     select p.tenant_id, p.delivery_id from waybill.rejected_payloads p
@@ -350,6 +359,16 @@ begin
     where k.tenant_id = e.tenant_id and k.subscription_id = e.subscription_id
       and k.dedup_key = e.dedup_key;
   get diagnostics v_keys = row_count;
-  return jsonb_build_object('rejectedPayloads', v_payloads, 'dedupKeys', v_keys);
+  with expired as materialized (
+    select i.tenant_id, i.principal, i.route, i.idempotency_key from waybill.idempotency_keys i
+      where i.expires_at < clock_timestamp()
+      order by i.expires_at limit p_limit for update skip locked
+  )
+  delete from waybill.idempotency_keys i using expired e
+    where i.tenant_id = e.tenant_id and i.principal = e.principal and i.route = e.route
+      and i.idempotency_key = e.idempotency_key;
+  get diagnostics v_answers = row_count;
+  return jsonb_build_object('rejectedPayloads', v_payloads, 'dedupKeys', v_keys,
+    'idempotencyKeys', v_answers);
 end
 $$;

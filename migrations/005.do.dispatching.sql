@@ -195,8 +195,9 @@ create function waybill.dispatch_chain(d waybill.deliveries) returns jsonb
       'targetId', t.target_id, 'targetKind', t.kind, 'target', t.config,
       'retry', coalesce(s.retry_profile, v.retry_profile, g.default_retry),
       'broken', case
-        when s.state = 'deactivated' then 'subscription_deactivated'
+        -- A revoked instance deactivates its subscriptions: it is the reason.
         when i.status = 'revoked' then 'instance_revoked'
+        when s.state = 'deactivated' then 'subscription_deactivated'
         when v.status = 'revoked' then 'connector_revoked' end)
     from waybill.subscriptions s
     join waybill.targets t on t.tenant_id = s.tenant_id and t.target_id = s.target_id

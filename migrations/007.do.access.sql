@@ -6,7 +6,7 @@ declare
 begin
   -- A tenant's rows, for the roles that work for one tenant at a time.
   foreach v_table in array array['artifacts', 'receipts', 'receipt_checkpoints', 'idempotency_keys', 'audit_log', 'instances', 'targets', 'subscriptions',
-    'ingresses', 'deliveries', 'delivery_attempts', 'dedup_keys', 'rejected_payloads'] loop
+    'ingresses', 'retired_ingresses', 'deliveries', 'delivery_attempts', 'dedup_keys', 'rejected_payloads'] loop
     execute format('alter table waybill.%I enable row level security', v_table);
     execute format('create policy one_tenant on waybill.%I to waybill_data, waybill_observer
       using (tenant_id = waybill.current_tenant())', v_table);
@@ -15,7 +15,7 @@ begin
       using (true)', v_table);
   end loop;
   -- A publication spans tenants.
-  foreach v_table in array array['instances', 'targets', 'subscriptions', 'ingresses', 'audit_log',
+  foreach v_table in array array['instances', 'targets', 'subscriptions', 'ingresses', 'retired_ingresses', 'audit_log',
     'outbox_events'] loop
     execute format('create policy publication on waybill.%I to waybill_control using (true)', v_table);
   end loop;
@@ -53,6 +53,7 @@ grant insert, update on waybill.settings, waybill.catalog_revision, waybill.conn
   waybill.connector_versions, waybill.instances, waybill.targets, waybill.subscriptions,
   waybill.ingresses to waybill_control;
 grant select on waybill.ingresses to waybill_control;
+grant select, insert, delete on waybill.retired_ingresses to waybill_control;
 grant insert on waybill.audit_log, waybill.outbox_events to waybill_control;
 
 grant select, insert on waybill.artifacts, waybill.receipts, waybill.outbox_events,
@@ -89,8 +90,8 @@ grant execute on function
 
 grant select on waybill.deliveries to waybill_operations;
 grant update (attend_at) on waybill.deliveries to waybill_operations;
-grant select, delete on waybill.dedup_keys, waybill.rejected_payloads to waybill_operations;
-grant update on waybill.dedup_keys, waybill.rejected_payloads to waybill_operations;
+grant select, delete, update on waybill.dedup_keys, waybill.rejected_payloads, waybill.idempotency_keys
+  to waybill_operations;
 grant execute on function waybill.claim_unattended(integer, integer),
   waybill.forget_expired(integer), waybill.guard_delivery_state(),
   waybill.delivery_may_follow(text, text) to waybill_operations;

@@ -79,6 +79,8 @@ create table waybill.bindings (
   spill text not null default 'never' check (spill in ('never', 'capacity')),
   -- Several accounts at one priority are meant to share the work.
   spread boolean not null default false,
+  -- The tenant's actions of the capability need an approval, whatever its class.
+  approval_required boolean not null default false,
   policy_revision bigint not null default 1 check (policy_revision >= 1),
   credential_revision text not null,
   quota_policy_id text references waybill.quota_policies,

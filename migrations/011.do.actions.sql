@@ -62,6 +62,14 @@ create table waybill.actions (
   delivery_id uuid,
   -- Since when nobody knows what became of it: the age by which operators look.
   uncertain_since timestamptz,
+  -- The approval under which it may be sent, once that is given.
+  approval_id text,
+  -- What the caller's policy has said of it, as given: {id, decision, policy}.
+  policy_decision jsonb,
+  -- What its host said last of how far it is, while it is open; for people.
+  progress_note text check (length(progress_note) <= 500),
+  progress_percent smallint check (progress_percent between 0 and 100),
+  progress_at timestamptz,
   primary key (tenant_id, action_id),
   constraint actions_closed check
     ((closed_at is not null) = (state in ('completed', 'failed', 'cancelled'))),

@@ -14,7 +14,7 @@ create function waybill.action_facts(a waybill.actions) returns jsonb language s
 
 -- Stores the request and the action, or answers the one that is there: started | existing |
 -- conflict (another capability or request) | stale_plan. p_fields: {deadlineMs, retryBudget,
--- affinityKey, requestedBy, attendAfterMs, deliveryId, ifCatalogRevision}. With the last, a new action
+-- affinityKey, requestedBy, attendAfterMs, deliveryId, ifCatalogRevision, policyDecision}. With the last, a new action
 -- starts only while the catalog is at that revision. Of an action that is over and gone its tombstone
 -- answers.
 create function waybill.start_action(
@@ -40,12 +40,12 @@ begin
       end if;
     end if;
     insert into waybill.actions (tenant_id, action_id, capability_id, request_sha256, state,
-        affinity_key, requested_by, retry_budget, deadline_at, attend_at, delivery_id)
+        affinity_key, requested_by, retry_budget, deadline_at, attend_at, delivery_id, policy_decision)
       values (p_tenant, p_action, p_capability, sha256(p_request), 'requested',
         p_fields->>'affinityKey', p_fields->>'requestedBy', (p_fields->>'retryBudget')::integer,
         clock_timestamp() + make_interval(secs => (p_fields->>'deadlineMs')::numeric / 1000.0),
         clock_timestamp() + make_interval(secs => (p_fields->>'attendAfterMs')::numeric / 1000.0),
-        (p_fields->>'deliveryId')::uuid)
+        (p_fields->>'deliveryId')::uuid, nullif(p_fields->'policyDecision', 'null'))
       on conflict do nothing returning * into a;
     if found then
       perform waybill.keep_action_artifact(p_tenant, sha256(p_request), p_request);

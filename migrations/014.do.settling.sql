@@ -117,6 +117,15 @@ exception
 end
 $$;
 
+-- Whether actions of the capability need an approval: its class, or one of the tenant's bindings, says so.
+create function waybill.approval_needed(p_tenant text, p_capability text) returns boolean
+  language sql stable
+  return exists (select from waybill.capabilities c
+      where c.capability_id = p_capability and c.side_effect = 'external')
+    or exists (select from waybill.bindings b
+      where b.tenant_id = p_tenant and b.capability_id = p_capability and b.enabled
+        and b.approval_required);
+
 -- Reserves the action's route, or says why not; the kinds are those of ReserveAnswer in
 -- src/domain/routes.ts. p_request: {capabilityId, requestDigest, owner, attemptNo, affinityKey,
 -- holdMs, aboveFence}. An attempt of this action that is overdue is ended first. Of what is left of an
@@ -191,6 +200,11 @@ begin
   end if;
   if (select recovering_since is not null from waybill.settings) then
     return jsonb_build_object('kind', 'recovering', 'retryInMs', 5000);
+  end if;
+  -- What is done again to find out was begun by the rules of then.
+  if a.approval_id is null and a.state = 'requested'
+     and waybill.approval_needed(p_tenant, a.capability_id) then
+    return jsonb_build_object('kind', 'approval_required');
   end if;
   if r.action_id is not null then
     return waybill.try_reserve(a, r, null, p_request, p_topology);
@@ -446,7 +460,8 @@ begin
   perform set_config('waybill.tenant', p_tenant, true);
   return (select jsonb_build_object('capabilityId', c.capability_id, 'interfaceName', c.interface_name,
       'sideEffect', c.side_effect, 'recovery', c.recovery, 'requestSchema', c.request_schema,
-      'resultSchema', c.result_schema, 'contractDigest', c.contract_digest)
+      'resultSchema', c.result_schema, 'contractDigest', c.contract_digest,
+      'approvalNeeded', waybill.approval_needed(p_tenant, c.capability_id))
     from waybill.capabilities c where c.capability_id = p_capability
       and exists (select from unnest(waybill.binding_chain(p_tenant, p_capability)) b
         where b.fault is null));

@@ -77,6 +77,7 @@ grant execute on function
   waybill.await_action(text, text),
   waybill.await_conversation(bigint),
   waybill.end_overdue(waybill.route_attempts),
+  waybill.approval_needed(text, text),
   waybill.reserve_route(text, text, jsonb, jsonb),
   waybill.settle_route(text, text, bigint, jsonb),
   waybill.record_result(text, text, bigint, jsonb, jsonb),

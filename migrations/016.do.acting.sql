@@ -47,7 +47,8 @@ create function waybill.way_to(p_from text, p_to text) returns text[] language s
 create function waybill.receipt_facts(a waybill.actions) returns jsonb language sql volatile
   return jsonb_build_object('capabilityId', a.capability_id,
     'requestSha256', encode(a.request_sha256, 'hex'), 'result', waybill.action_result(a),
-    'receiptSeq', a.receipt_seq, 'receiptDigest', a.receipt_digest, 'now', clock_timestamp());
+    'approval', a.approval_id, 'receiptSeq', a.receipt_seq, 'receiptDigest', a.receipt_digest,
+    'now', clock_timestamp());
 
 -- The receipt of an action that closes with this outcome.
 create function waybill.closing_receipt(p_outcome text) returns text language sql immutable
@@ -99,6 +100,7 @@ begin
       result_sha256 = decode(v_result->>'resultSha256', 'hex'), error_code = v_result->>'errorCode',
       state = v_state, version = version + 1, closed_at = clock_timestamp(), attend_at = null,
       uncertain = false, repeatable = false, waiting_since = null,
+      progress_note = null, progress_percent = null, progress_at = null,
       reason = p_result->>'reason', detail = p_result->>'detail',
       receipt_seq = (p_receipt->>'seq')::integer, receipt_digest = p_receipt->>'digest'
     where tenant_id = a.tenant_id and action_id = a.action_id returning * into a;

@@ -52,6 +52,9 @@ begin
       state = case when p_resume then state else 'dispatching' end,
       version = version + (not p_resume)::integer,
       store_epoch = coalesce(store_epoch, x.store_epoch), last_sent_at = clock_timestamp(),
+      progress_note = case when p_resume then progress_note end,
+      progress_percent = case when p_resume then progress_percent end,
+      progress_at = case when p_resume then progress_at end,
       attend_at = t.deadline_at + interval '5 seconds'
     where tenant_id = p_tenant and action_id = p_action;
   return query select jsonb_build_object('kind', 'send', 'route', waybill.route_json(r),
@@ -61,6 +64,7 @@ begin
       'storeEpoch', case when a.last_sent_at is not null
         and (not a.uncertain or x.store_epoch = a.store_epoch) then a.store_epoch end,
       'uncertain', a.uncertain, 'beginAnew', a.begin_anew and not p_resume,
+      'approval', a.approval_id,
       'receipts', waybill.receipt_facts(a),
       'deadlineAtMs', floor(extract(epoch from t.deadline_at) * 1000)::bigint,
       'deadlineInMs', waybill.ms_until(t.deadline_at),
@@ -233,7 +237,8 @@ begin
       'storeEpoch', coalesce(v_adopt, a.store_epoch), 'nowMs', floor(extract(epoch from clock_timestamp()) * 1000)::bigint,
       'sentAgoMs', greatest(0, extract(epoch from clock_timestamp() - a.last_sent_at) * 1000)::bigint,
       'actionDeadlineInMs', waybill.ms_until(a.deadline_at), 'timeoutMs', c.timeout_ms,
-      'recovery', c.recovery, 'sideEffect', c.side_effect, 'receipts', waybill.receipt_facts(a)),
+      'recovery', c.recovery, 'sideEffect', c.side_effect, 'approval', a.approval_id,
+      'receipts', waybill.receipt_facts(a)),
       (select content from waybill.artifacts where v_adopt is not null
         and tenant_id = p_tenant and sha256 = a.request_sha256)
     from waybill.capabilities c where c.capability_id = a.capability_id;
@@ -246,7 +251,7 @@ $$;
 --   not_started   sealed: it may be reserved again, or is cancelled where that was asked for;
 --   repeatable    doing it again is safe and finds out;
 --   needs_operator  reason, detail;
---   again         reason, detail, inMs: nothing yet.
+--   again         reason, detail, inMs: nothing yet; progress: what the host says of it, or null.
 -- Answers {kind, action}: concluded | fence_lost (a newer call was made since: nothing changed) |
 -- unknown_route | sign (see ask_receipt). A result counts whoever brings it.
 create function waybill.conclude_fencing(
@@ -323,6 +328,7 @@ begin
         attend_at = clock_timestamp()
           + make_interval(secs => coalesce((p_found->>'inMs')::numeric, 0) / 1000.0 + 60)
       where tenant_id = p_tenant and action_id = p_action returning * into a;
+    perform waybill.write_progress(a, p_found->'progress');
   end if;
   if v_due = 'host_found' then
     a := waybill.keep_receipt(a, p_receipt);

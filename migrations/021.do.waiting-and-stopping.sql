@@ -150,11 +150,11 @@ begin
 end
 $$;
 
--- Open actions that are due to be attended to; each is then due again p_claim_ms later. `cancelled`:
--- somebody wants it stopped, which its workflow may not have heard. For waybill_operations.
+-- Open actions that are due to be attended to; each is then due again p_claim_ms later. `news`:
+-- somebody wants it stopped, or has approved it, which its workflow may not have heard. For waybill_operations.
 create function waybill.claim_unattended_actions(p_limit integer, p_claim_ms integer)
 returns table (tenant_id text, action_id text, capability_id text, request_digest text,
-  affinity_key text, cancelled boolean)
+  affinity_key text, news boolean)
 language sql volatile
 begin atomic
   with due as materialized (
@@ -165,7 +165,8 @@ begin atomic
     set attend_at = clock_timestamp() + make_interval(secs => p_claim_ms / 1000.0)
     from due where a.tenant_id = due.tenant_id and a.action_id = due.action_id
     returning a.tenant_id, a.action_id, a.capability_id, encode(a.request_sha256, 'hex'),
-      a.affinity_key, a.cancel_requested_at is not null;
+      a.affinity_key, a.cancel_requested_at is not null
+        or a.approval_id is not null and a.state = 'requested';
 end;
 
 revoke execute on all functions in schema waybill from public;

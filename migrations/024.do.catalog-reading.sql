@@ -130,7 +130,8 @@ create function waybill.plan_contracts(p_tenant text, p_capabilities text[]) ret
 begin
   perform set_config('waybill.tenant', p_tenant, true);
   return (select jsonb_build_object('revision', r.revision, 'contracts', coalesce(
-      (select jsonb_agg(waybill.capability_definition(c) - 'resultSchema')
+      (select jsonb_agg(waybill.capability_definition(c) - 'resultSchema' || jsonb_build_object(
+          'approvalNeeded', waybill.approval_needed(p_tenant, c.capability_id)))
         from waybill.capabilities c where c.capability_id = any (p_capabilities)
           and waybill.served_profiles(p_tenant, c.capability_id) is not null), '[]'))
     from waybill.catalog_revision r);

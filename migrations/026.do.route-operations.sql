@@ -63,7 +63,7 @@ begin
       'incarnation', x.incarnation, 'storeEpoch', a.store_epoch,
       'nowMs', floor(extract(epoch from clock_timestamp()) * 1000)::bigint,
       'sentAgoMs', floor(greatest(0, extract(epoch from clock_timestamp() - a.last_sent_at) * 1000))::bigint,
-      'timeoutMs', c.timeout_ms, 'mayBeOnTheWire', waybill.may_be_on_the_wire(a))
+      'timeoutMs', c.timeout_ms, 'approval', a.approval_id, 'mayBeOnTheWire', waybill.may_be_on_the_wire(a))
     from waybill.replicas x, waybill.capabilities c
     where x.replica_id = r.replica_id and c.capability_id = a.capability_id);
 end

@@ -28,6 +28,8 @@ export type PointName =
   | 'bulk-replay.signed'
   | 'bulk-replay.concluded'
   | 'publication.written'
+  | 'certification.tried'
+  | 'certification.judged'
   | 'sink.claimed'
   | 'sink.sent'
   | 'sink.settled'
@@ -46,6 +48,8 @@ export type PointName =
   | 'fencing.opened'
   | 'fencing.answered'
   | 'fencing.concluded'
+  | 'approval.asked'
+  | 'approval.decided'
   // Of upkeep: between what it reads, signs and writes.
   | 'checkpoint.read'
   | 'checkpoint.appended'

@@ -20,7 +20,7 @@ export const readySigner: SignActionReceipt = (wanted) => Promise.resolve(receip
 /** What a worker expects of an action that completes at its first attempt: nothing was written yet. */
 const FIRST: WantedActionReceipt = {
   ...{ kind: 'action_completed', capabilityId: '', requestSha256: '', result: null },
-  ...{ receiptSeq: 0, receiptDigest: null, now: '' },
+  ...{ approval: null, receiptSeq: 0, receiptDigest: null, now: '' },
 };
 
 /** Expected by the caller, so that nothing is asked for first. */

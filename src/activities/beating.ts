@@ -7,6 +7,8 @@ export interface ActivityRun {
   readonly signal: AbortSignal;
   /** Who this is, for people who read an attempt's row. */
   readonly owner: string;
+  /** Shown with the activity in the Temporal UI, from its next heartbeat on. */
+  readonly tell: (details: unknown) => void;
 }
 
 /**
@@ -18,15 +20,19 @@ export async function whileBeating<Result>(
 ): Promise<Result> {
   const context = Context.current();
   const { workflowExecution, heartbeatTimeoutMs } = context.info;
+  let details: unknown;
   const beat = setInterval(
     () => {
-      context.heartbeat();
+      context.heartbeat(details);
     },
     Math.max(100, (heartbeatTimeoutMs ?? 30_000) / 4),
   );
   try {
     const owner = `${workflowExecution?.runId ?? 'no-run'}@${String(process.pid)}`;
-    return await work({ signal: context.cancellationSignal, owner });
+    const tell = (news: unknown): void => {
+      details = news;
+    };
+    return await work({ signal: context.cancellationSignal, owner, tell });
   } catch (error) {
     throw toFailure(error);
   } finally {

@@ -1,15 +1,16 @@
-/** `waybill actions`: starting, finding, showing, cancelling and moving actions. */
+/** `waybill actions`: starting, finding, showing, cancelling, moving and resolving actions. */
 import type { Command } from 'commander';
 import { addCancel } from './actions/cancel';
 import { addList } from './actions/list';
 import { addRepin } from './actions/repin';
+import { addResolve } from './actions/resolve';
 import { addShow } from './actions/show';
 import { addStart } from './actions/start';
 
 export function addActions(program: Command): void {
   const actions = program
     .command('actions')
-    .description('Start, find, show, cancel and move actions.')
+    .description('Start, find, show, cancel, move and resolve actions.')
     .helpCommand(false)
     .addHelpText(
       'after',
@@ -22,4 +23,5 @@ export function addActions(program: Command): void {
   addShow(actions);
   addCancel(actions);
   addRepin(actions);
+  addResolve(actions);
 }

@@ -4,22 +4,27 @@ import { surroundings } from './support/environment';
 import { runUntilAsked } from './support/long-running';
 import { namingDatabase } from './support/storage';
 
-const PARTS = ['api', 'ingress', 'lifecycle'] as const;
+const PARTS = ['api', 'ingress', 'lifecycle', 'admin', 'grpc'] as const;
+/** A port more is opened for those alone who ask for it. */
+const DEFAULT_PARTS: readonly Part[] = ['api', 'ingress', 'lifecycle', 'admin'];
 type Part = (typeof PARTS)[number];
 
 export function addApi(program: Command): void {
   program
     .command('api')
-    .description('Serve API, ingress and the lifecycle of hosts over HTTP until SIGTERM or Ctrl-C.')
+    .description(
+      'Serve API, ingress, lifecycle of hosts and changes of the catalog over HTTP, and gRPC, until ' +
+        'SIGTERM or Ctrl-C.',
+    )
     .option(
       '--serve <parts>',
-      'which parts to serve, separated by commas: api, ingress, lifecycle',
+      'which parts to serve, separated by commas: api, ingress, lifecycle, admin, grpc',
       parseParts,
-      [...PARTS],
+      [...DEFAULT_PARTS],
     )
     .addHelpText(
       'after',
-      '\nListens on WAYBILL_HOST and WAYBILL_PORT (127.0.0.1:7380).\n' +
+      '\nListens on WAYBILL_HOST and WAYBILL_PORT (127.0.0.1:7380); gRPC on WAYBILL_GRPC_PORT (7383).\n' +
         '\nExample: receive webhooks only, behind a balancer of its own\n' +
         '  $ waybill api --serve ingress\n',
     )
@@ -46,8 +51,11 @@ async function serve({ serve: parts }: { readonly serve: readonly Part[] }): Pro
       api: parts.includes('api'),
       ingress: parts.includes('ingress'),
       lifecycle: parts.includes('lifecycle'),
+      admin: parts.includes('admin'),
+      grpc: parts.includes('grpc'),
     };
-    const role = served.api || served.ingress ? 'waybill_data' : 'waybill_lifecycle';
+    const data = served.api || served.ingress || served.admin || served.grpc;
+    const role = data ? 'waybill_data' : 'waybill_lifecycle';
     const api = await namingDatabase(databaseSetting(config, role), () =>
       startApi(config, { serve: served }, log),
     );

@@ -8,6 +8,7 @@ import { addApi } from './api';
 import { addApprovals } from './approvals';
 import { addApply } from './apply';
 import { addCapabilities } from './capabilities';
+import { addConformance } from './conformance';
 import { addDeliver } from './deliver';
 import { addDeliveries } from './deliveries';
 import { addDemoProvider } from './demo-provider';
@@ -91,6 +92,7 @@ function buildProgram(): Command {
   addEvidence(program);
   addActions(program);
   addApprovals(program);
+  addConformance(program);
   addCapabilities(program);
   addPlans(program);
   addRoutes(program);

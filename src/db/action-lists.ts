@@ -23,6 +23,8 @@ const row = `
   encode(a.request_sha256, 'hex') as "requestDigest", ${utc('a.created_at')} as "createdAt",
   ${utc('a.closed_at')} as "closedAt", ${utc('a.deadline_at')} as "deadlineAt",
   a.retry_budget as "retryBudget", a.affinity_key as "affinityKey",
+  case when a.progress_note is not null then jsonb_build_object('note', a.progress_note,
+    'percent', a.progress_percent, 'at', ${utc('a.progress_at')}) end as progress,
   ${attemptCount('a')} as "attemptCount", waybill.action_result(a) as result`;
 
 const matches = `a.tenant_id = $1
@@ -32,6 +34,12 @@ const matches = `a.tenant_id = $1
   and a.created_at >= coalesce($4::timestamptz, '-infinity')
   and a.created_at < coalesce($5::timestamptz, 'infinity')
   and ${goesOn({ at: 'a.created_at', id: 'a.action_id' }, 6)}`;
+
+const APPROVAL = `(select jsonb_build_object('state', p.state, 'askedAt', ${utc('p.asked_at')},
+    'expiresAt', ${utc('p.expires_at')}, 'decidedAt', ${utc('p.decided_at')},
+    'decidedBy', p.decided_by, 'decidedVia', p.decided_via, 'reason', p.reason,
+    'approvalId', a.approval_id, 'token', p.token)
+  from waybill.approvals p where p.tenant_id = a.tenant_id and p.action_id = a.action_id)`;
 
 const RECEIPTS = receiptChain('a.tenant_id', `'action/' || a.action_id`);
 
@@ -57,7 +65,11 @@ export const actionListStatements = {
     text: `select ${row}, null as "removedAt",
       (select ${routeJson} from waybill.routes r
         where r.tenant_id = a.tenant_id and r.action_id = a.action_id) as route,
-      ${attemptHistory('a')} as attempts, ${RECEIPTS} as receipts,
+      ${attemptHistory('a')} as attempts, ${RECEIPTS} as receipts, ${APPROVAL} as approval,
+      a.policy_decision as "policyDecision",
+      (select f.content from waybill.artifacts f join waybill.approvals p using (tenant_id)
+        where f.tenant_id = a.tenant_id and f.sha256 = a.request_sha256
+          and p.action_id = a.action_id) as "requestContent",
       (select f.content from waybill.artifacts f
         where f.tenant_id = a.tenant_id and f.sha256 = a.result_sha256) as "resultContent"
       from waybill.actions a where a.tenant_id = $1 and a.action_id = $2`,
@@ -66,8 +78,8 @@ export const actionListStatements = {
   showTombstone: {
     name: 'action_show_tombstone',
     text: `select ${row}, ${utc('b.buried_at')} as "removedAt", null as route, '[]'::jsonb as attempts,
-        ${RECEIPTS} as receipts,
-        null as "resultContent"
+        ${RECEIPTS} as receipts, null as approval, null as "policyDecision",
+        null as "requestContent", null as "resultContent"
       from waybill.action_tombstones b cross join lateral waybill.buried_action(b) a
       where b.tenant_id = $1 and b.action_id = $2`,
   },
@@ -100,20 +112,25 @@ export async function showAction(db: Database, ref: ActionRef): Promise<ActionDe
     const whole = await run(actionListStatements.show, key);
     return whole.length > 0 ? whole : await run(actionListStatements.showTombstone, key);
   });
-  return found === undefined ? null : ActionDetailRow.parse(withResult(found));
+  return found === undefined ? null : ActionDetailRow.parse(withContents(found));
 }
 
 const Stored = z.object({
   result: z.record(z.string(), z.unknown()).nullable(),
   resultContent: z.instanceof(Uint8Array).nullable(),
+  approval: z.record(z.string(), z.unknown()).nullable(),
+  requestContent: z.instanceof(Uint8Array).nullable(),
 });
 
-/** The result with the JSON that its artifact holds. */
-function withResult(found: Row): Row {
-  const { result, resultContent } = Stored.parse(found);
-  if (result === null) return found;
+/** The result, and what is to be approved, with the JSON that their artifacts hold. */
+function withContents(found: Row): Row {
+  const { result, resultContent, approval, requestContent } = Stored.parse(found);
   // Null where there is no artifact, or none that is JSON: its digest still says what it was.
-  return { ...found, result: { ...result, result: resultContent && jsonOf(resultContent) } };
+  return {
+    ...found,
+    result: result && { ...result, result: resultContent && jsonOf(resultContent) },
+    approval: approval && { ...approval, request: requestContent && jsonOf(requestContent) },
+  };
 }
 
 function pageText(keys: string): string {

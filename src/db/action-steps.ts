@@ -4,6 +4,7 @@
  */
 import type { DispatchRequest } from '../domain/action-activities';
 import type { ActionRef } from '../domain/action-service';
+import type { Progress } from '../domain/host-protocol';
 import type { SignActionReceipt } from '../domain/receipts';
 import type { ActionResult, Settlement, UnknownCause } from '../domain/routes';
 import type { ActionPosition } from '../schemas/action-step-rows';
@@ -44,6 +45,10 @@ export const actionStepStatements = {
     name: 'action_conclude_fencing',
     text: 'select waybill.conclude_fencing($1, $2, $3, $4, $5, $6) as answer',
   },
+  noteProgress: {
+    name: 'action_note_progress',
+    text: 'select waybill.note_progress($1, $2, $3, $4)',
+  },
   noteWait: {
     name: 'action_note_wait',
     text: 'select waybill.note_action_wait($1, $2, $3, $4, $5)',
@@ -75,7 +80,7 @@ export async function readAction(db: Database, ref: ActionRef): Promise<ReadActi
 /** The last step before the request leaves; `request` are its bytes where it may. */
 export async function beginDispatch(
   db: Database,
-  dispatch: DispatchRequest,
+  dispatch: Omit<DispatchRequest, 'followMs'>,
 ): Promise<{ readonly answer: BeginDispatchAnswer; readonly request: Buffer | null }> {
   const { tenantId, actionId, fence, resume } = dispatch;
   const values = [tenantId, actionId, fence, resume];
@@ -156,6 +161,8 @@ export type Found =
       readonly reason: string;
       readonly detail: string;
       readonly inMs: number;
+      /** The host is at work, and says so much of it. */
+      readonly progress?: Progress | null;
     };
 
 export async function concludeFencing(
@@ -174,6 +181,16 @@ export async function concludeFencing(
   const { concludeFencing: statement } = actionStepStatements;
   const row = await writeReceipted(db, statement, receipting, (receipt) => [...values, receipt]);
   return ConcludeFencingAnswer.parse(row['answer']);
+}
+
+/** What the host of an open attempt says of how far it is; a late word is dropped. */
+export async function noteProgress(
+  db: Database,
+  { tenantId, actionId, fence }: ActionRef & { readonly fence: number },
+  progress: Progress,
+): Promise<void> {
+  const values = [tenantId, actionId, fence, JSON.stringify(progress)];
+  await db.query(actionStepStatements.noteProgress, values);
 }
 
 /** The action waits for time: why, and for how long. */

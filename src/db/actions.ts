@@ -31,7 +31,7 @@ export function actionLedger(db: Database): ActionLedger {
 
 async function startAction(db: Database, start: ActionStart): Promise<StartAnswer> {
   const { affinityKey, requestedBy, deadlineMs, retryBudget, attendAfterMs, deliveryId } = start;
-  const { ifCatalogRevision } = start;
+  const { ifCatalogRevision, policyDecision } = start;
   const rows = await db.query(actionStatements.start, [
     start.tenantId,
     start.actionId,
@@ -39,7 +39,7 @@ async function startAction(db: Database, start: ActionStart): Promise<StartAnswe
     start.request,
     JSON.stringify({
       ...{ affinityKey, requestedBy, deadlineMs, retryBudget, attendAfterMs, deliveryId },
-      ifCatalogRevision,
+      ...{ ifCatalogRevision, policyDecision },
     }),
   ]);
   return StartAnswerRow.parse(onlyRow(rows)['answer']);

@@ -1,7 +1,12 @@
 /** Capabilities in Postgres, as a tenant sees them. */
 import type { CapabilityCatalog } from '../domain/registry-ports';
 import { CapabilityRow } from '../schemas/replica-rows';
-import { catalogRevision, pageOfCapabilities, planContracts } from './capability-lists';
+import {
+  catalogRevision,
+  pageOfCapabilities,
+  planContracts,
+  resolveCapability,
+} from './capability-lists';
 import type { Database, Statement } from './database';
 import { onlyRow } from './database';
 
@@ -19,5 +24,6 @@ export function capabilityCatalog(db: Database): CapabilityCatalog {
     page: (request) => pageOfCapabilities(db, request),
     contracts: (tenant, capabilityIds) => planContracts(db, tenant, capabilityIds),
     revision: () => catalogRevision(db),
+    resolve: (tenant, wish) => resolveCapability(db, tenant, wish),
   };
 }

@@ -1,11 +1,12 @@
 /** Reading the catalog in Postgres: each answer is of one statement, hence at one revision. */
+import type { ResolutionAnswer, ResolutionWish } from '../domain/capability-resolution';
 import type { TenantId } from '../domain/ids';
 import type {
   CapabilityPageAnswer,
   CapabilityPageRequest,
   PlannedContract,
 } from '../domain/registry-ports';
-import { CapabilityPageRow, PlanContractsRow } from '../schemas/capability-rows';
+import { CapabilityPageRow, PlanContractsRow, ResolutionRow } from '../schemas/capability-rows';
 import type { Database, Statement } from './database';
 import { onlyRow } from './database';
 
@@ -21,6 +22,10 @@ export const capabilityListStatements = {
   revision: {
     name: 'capability_revision',
     text: 'select waybill.read_catalog_revision() as revision',
+  },
+  resolve: {
+    name: 'capability_resolve',
+    text: 'select waybill.resolve_capability($1, $2) as answer',
   },
 } as const satisfies Record<string, Statement>;
 
@@ -52,4 +57,13 @@ export async function planContracts(
 
 export async function catalogRevision(db: Database): Promise<number> {
   return Number(onlyRow(await db.query(capabilityListStatements.revision, []))['revision']);
+}
+
+export async function resolveCapability(
+  db: Database,
+  tenantId: TenantId,
+  wish: ResolutionWish,
+): Promise<ResolutionAnswer> {
+  const rows = await db.query(capabilityListStatements.resolve, [tenantId, JSON.stringify(wish)]);
+  return ResolutionRow.parse(onlyRow(rows)['answer']);
 }

@@ -19,7 +19,12 @@ const SUBSCRIPTIONS = `
       s.drain_per_second::float8 as "drainPerSecond",
       s.pause_reason as "pauseReason",
       case when g.ingress_ref is not null then jsonb_build_object('ref', g.ingress_ref,
-        'bodyLimitBytes', g.body_limit_bytes, 'secrets', g.secrets) end as ingress
+        'bodyLimitBytes', g.body_limit_bytes, 'secrets', g.secrets,
+        'previous', (select coalesce(jsonb_agg(jsonb_build_object('ref', o.ingress_ref, 'until',
+            to_char(o.valid_until at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+            order by o.valid_until desc, o.ingress_ref collate "C"), '[]')
+          from waybill.retired_ingresses o where o.tenant_id = s.tenant_id
+            and o.subscription_id = s.subscription_id)) end as ingress
     from waybill.subscriptions s left join waybill.ingresses g using (tenant_id, subscription_id)
     where (s.tenant_id, s.subscription_id) in (select * from unnest($1::text[], $2::text[]))
       or (s.tenant_id, s.instance_id) in (select * from unnest($3::text[], $4::text[]))
@@ -99,7 +104,10 @@ export const catalogStatements = {
   ingressOwners: {
     name: 'catalog_ingress_owners',
     text: `select ingress_ref as ref, tenant_id as tenant, subscription_id as id
-      from waybill.ingresses where ingress_ref = any ($1::text[])`,
+      from waybill.ingresses where ingress_ref = any ($1::text[])
+      union all
+      select ingress_ref, tenant_id, subscription_id
+      from waybill.retired_ingresses where ingress_ref = any ($1::text[])`,
   },
 } as const satisfies Record<string, Statement>;
 

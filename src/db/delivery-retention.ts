@@ -52,11 +52,11 @@ export async function retainDeliveries(db: Database, batch: RetentionBatch): Pro
 }
 
 /**
- * Forgets up to `limit` rejected payloads and as many expired dedup keys (role operations); true when
+ * Forgets up to `limit` rejected payloads and as many expired dedup keys and idempotency keys (role operations); true when
  * there may be more.
  */
 export async function forgetExpired(db: Database, limit: number): Promise<boolean> {
   const rows = await db.query(deliveryRetentionStatements.forgetExpired, [limit]);
-  const { rejectedPayloads, dedupKeys } = ForgottenCounts.parse(onlyRow(rows)['forgotten']);
-  return rejectedPayloads === limit || dedupKeys === limit;
+  const counts = ForgottenCounts.parse(onlyRow(rows)['forgotten']);
+  return Object.values(counts).includes(limit);
 }

@@ -125,6 +125,19 @@ export const publicationStatements = {
         set ingress_ref = excluded.ingress_ref, secrets = excluded.secrets,
             body_limit_bytes = excluded.body_limit_bytes`,
   },
+  forgetRetired: {
+    name: 'publication_forget_retired',
+    text: `delete from waybill.retired_ingresses o
+        using jsonb_to_recordset($1) as r(tenant text, id text)
+        where o.tenant_id = r.tenant and o.subscription_id = r.id`,
+  },
+  retiredIngresses: {
+    name: 'publication_retired_ingresses',
+    text: `insert into waybill.retired_ingresses (ingress_ref, tenant_id, subscription_id, valid_until)
+      select p.ref, r.tenant, r.id, p.until
+        from jsonb_to_recordset($1) as r(tenant text, id text, previous jsonb)
+        cross join lateral jsonb_to_recordset(r.previous) as p(ref text, until timestamptz)`,
+  },
   revision: {
     name: 'publication_revision',
     text: `update waybill.catalog_revision
@@ -235,7 +248,9 @@ export async function finishPublication(
   await writeCapacities(run, rows.capacities);
   await writeAll(run, statements.subscriptions, rows.subscriptions);
   await writeAll(run, statements.releaseIngresses, rows.ingresses);
+  await writeAll(run, statements.forgetRetired, rows.ingresses);
   await writeAll(run, statements.ingresses, rows.ingresses);
+  await writeAll(run, statements.retiredIngresses, rows.ingresses);
   const revision = Number(onlyRow(await run(statements.revision, []))['revision']);
   await writeEvents(run, rows);
   await run(statements.audit, [audited.actor, revision, JSON.stringify(audited.detail)]);

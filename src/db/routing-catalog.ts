@@ -22,7 +22,8 @@ export const routingCatalogStatements = {
   bindings: {
     name: 'catalog_bindings',
     text: `select tenant_id as tenant, capability_id as capability, instance_id as instance,
-        priority, enabled, spill, spread, policy_revision as "policyRevision",
+        priority, enabled, spill, spread, approval_required as "approvalRequired",
+        policy_revision as "policyRevision",
         credential_revision as "credentialRevision", quota_policy_id as "quotaPolicy"
       from waybill.bindings
       where (tenant_id, capability_id) in (select * from unnest($1::text[], $2::text[]))

@@ -55,15 +55,16 @@ export const routingPublicationStatements = {
   bindings: {
     name: 'publication_bindings',
     text: `insert into waybill.bindings (tenant_id, capability_id, instance_id, priority, enabled,
-        spill, spread, policy_revision, credential_revision, quota_policy_id)
-      select tenant, capability, instance, priority, enabled, spill, spread, "policyRevision",
-          "credentialRevision", "quotaPolicy"
+        spill, spread, approval_required, policy_revision, credential_revision, quota_policy_id)
+      select tenant, capability, instance, priority, enabled, spill, spread, "approvalRequired",
+          "policyRevision", "credentialRevision", "quotaPolicy"
         from jsonb_to_recordset($1) as r(tenant text, capability text, instance text,
-          priority integer, enabled boolean, spill text, spread boolean, "policyRevision" bigint,
-          "credentialRevision" text, "quotaPolicy" text)
+          priority integer, enabled boolean, spill text, spread boolean, "approvalRequired" boolean,
+          "policyRevision" bigint, "credentialRevision" text, "quotaPolicy" text)
       on conflict (tenant_id, capability_id, instance_id) do update
         set priority = excluded.priority, enabled = excluded.enabled, spill = excluded.spill,
-            spread = excluded.spread, policy_revision = excluded.policy_revision,
+            spread = excluded.spread, approval_required = excluded.approval_required,
+            policy_revision = excluded.policy_revision,
             credential_revision = excluded.credential_revision,
             quota_policy_id = excluded.quota_policy_id`,
   },

@@ -6,7 +6,10 @@
  */
 import type { ActionRef, CANCEL_DECISIONS } from './action-service';
 import type { ActionState } from './action-states';
+import type { ApprovalAnswer } from './approvals';
+import type { Progress } from './host-protocol';
 import type { DeliveryId } from './ids';
+import type { Resolution, ResolveAnswer } from './resolutions';
 
 /** What a workflow needs to know of its action for good. */
 export interface ActionIdentity extends ActionRef {
@@ -46,10 +49,22 @@ export type NextStep =
       readonly detail: string;
       readonly forMs: number;
     }
+  | AwaitingApproval
   | OperatorNeeded
   | Closed
   /** There is no such action (any more). */
   | { readonly kind: 'unknown_action' };
+
+/** A person decides whether it may be done at all; nothing of it has begun, and nothing is held. */
+export interface AwaitingApproval {
+  readonly kind: 'approval';
+  readonly capabilityId: string;
+  readonly requestDigest: string;
+  readonly requestedBy: string;
+  /** ISO 8601, database clock: then it fails. */
+  readonly expiresAt: string;
+  readonly forMs: number;
+}
 
 /** A person decides what became of it. */
 export interface OperatorNeeded {
@@ -72,13 +87,15 @@ export interface DispatchRequest extends ActionRef {
   readonly fence: number;
   /** The host was at work when it was last heard of: the same request again attaches to that. */
   readonly resume: boolean;
+  /** How long the call may go on asking a host that says it is at work, in milliseconds. */
+  readonly followMs: number;
 }
 
 /** How sending the request ended; unless its host is at work, the attempt is settled by then. */
 export type Dispatched =
   | Closed
   /** The host is at work; the attempt stays open. */
-  | { readonly kind: 'running'; readonly progress: string | null }
+  | { readonly kind: 'running'; readonly progress: Progress | null }
   /** Proven that nothing began. */
   | {
       readonly kind: 'not_started';
@@ -137,18 +154,6 @@ export type CancelDecision =
     }
   | { readonly kind: 'unknown_action' };
 
-/** What a person says became of an action in `needs_operator`. */
-export interface Resolution {
-  /** `retry`: it is certain that there was no effect; the action starts anew on its route. */
-  readonly outcome: 'completed' | 'failed' | 'cancelled' | 'retry';
-  readonly by: string;
-  readonly reason: string;
-}
-
-export type ResolveAnswer =
-  | { readonly kind: 'resolved' | 'not_waiting'; readonly state: ActionState }
-  | { readonly kind: 'unknown_action' };
-
 export interface ActionActivities {
   /** Local: reserves the route, or says what else the action wants. */
   readonly nextStep: (request: NextRequest) => Promise<NextStep>;
@@ -162,6 +167,14 @@ export interface ActionActivities {
   readonly cancelAction: (request: CancelRequest) => Promise<CancelDecision>;
   /** Local: writes what a person has decided. */
   readonly resolveAction: (request: ActionRef & Resolution) => Promise<ResolveAnswer>;
+  /** Local: approves by a signed approval. */
+  readonly approveAction: (
+    request: ActionRef & { readonly token: string },
+  ) => Promise<ApprovalAnswer>;
+  /** Local: writes that somebody has denied it. */
+  readonly denyAction: (
+    request: ActionRef & { readonly by: string; readonly reason: string },
+  ) => Promise<ApprovalAnswer>;
 }
 
 /** Input of the action workflow. */
@@ -178,3 +191,7 @@ export interface ActionWorkflowInput extends ActionIdentity {
 export const CANCEL_SIGNAL = 'cancel';
 /** Update `resolve` of an action that needs an operator: see `resolutionProblem`. */
 export const RESOLVE_UPDATE = 'resolve';
+/** Update `approve` of an action that waits for an approval: `{"token": …}`, signed. */
+export const APPROVE_UPDATE = 'approve';
+/** Update `deny` of one: `{"by": …, "reason": …}`. */
+export const DENY_UPDATE = 'deny';

@@ -2,7 +2,15 @@
  * What an action says of itself in the Temporal UI while it waits: for what, and what to do.
  * Markdown; no payload, no secret, no address.
  */
-import type { Asked, Dispatched, NextStep, OperatorNeeded } from './action-activities';
+import type {
+  ActionIdentity,
+  Asked,
+  AwaitingApproval,
+  Dispatched,
+  NextStep,
+  OperatorNeeded,
+} from './action-activities';
+import type { Progress } from './host-protocol';
 
 type Wait = Extract<NextStep, { kind: 'wait' }>;
 type Again = Extract<Asked, { kind: 'again' }>;
@@ -29,9 +37,15 @@ export function resendDetails(answer: NotStarted): string {
   );
 }
 
-export function runningDetails(progress: string | null): string {
-  const says = progress === null ? '' : ` It says: ${progress}.`;
+export function runningDetails(progress: Progress | null): string {
+  const says = progress === null ? '' : ` It says: ${inCode(progress)}.`;
   return `**Its host is at work.**${says} It is asked again soon. Nothing needs doing.`;
+}
+
+/** A host's word: shown as it is, and not as Markdown. */
+function inCode({ note, percent }: Progress): string {
+  const text = note.replaceAll('`', "'");
+  return percent === null ? `\`${text}\`` : `\`${text}\` (${percent} %)`;
 }
 
 export function againDetails(answer: Again): string {
@@ -53,5 +67,21 @@ export function operatorDetails(needed: OperatorNeeded, actionId: string): strin
     'with the input `{"outcome": "completed", "by": "your name", "reason": "how you know"}`. ' +
     '`outcome` is `completed` (the effect is there), `failed` or `cancelled` (it is not, and shall not ' +
     'be), or `retry` (it is certain that it is not: it is sent again).'
+  );
+}
+
+export function approvalDetails(
+  needed: AwaitingApproval,
+  { tenantId, actionId }: Pick<ActionIdentity, 'tenantId' | 'actionId'>,
+): string {
+  return (
+    `**Waits for an approval** of \`${needed.capabilityId}\` until ${needed.expiresAt}; then it fails. ` +
+    `${needed.requestedBy} has asked for it and may not approve it. Nothing was begun. ` +
+    `See what is asked for with \`waybill actions show ${actionId}\`, then ` +
+    `\`waybill approvals approve ${actionId} --reason …\` or \`waybill approvals deny ${actionId} --reason …\`. ` +
+    'Here, send this workflow the update `deny` with `{"by": "your name", "reason": "why"}`, or the ' +
+    'update `approve` with `{"token": "…"}`, signed by ' +
+    `\`waybill approvals sign --key … --as … --tenant ${tenantId} --about action/${actionId} ` +
+    `--digest ${needed.requestDigest}\`.`
   );
 }

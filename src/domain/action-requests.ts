@@ -1,6 +1,6 @@
 /** What people send to an action's workflow from the Temporal UI, read and bounded. */
-import type { Resolution } from './action-activities';
 import { MAX_PERSON, MAX_REASON, fieldsOf, textProblem } from './plain-text';
+import { RESOLUTIONS, type Resolution } from './resolutions';
 
 export type CheckedCancel =
   | { readonly ok: true; readonly cancelledBy: string; readonly reason: string }
@@ -16,16 +16,14 @@ export function checkCancelSignal(input: unknown): CheckedCancel {
   return { ok: true, cancelledBy: String(by), reason: String(reason) };
 }
 
-const OUTCOMES = ['completed', 'failed', 'cancelled', 'retry'] as const;
-
 /** What is wrong with the input of the update `resolve`; null: nothing. */
 export function resolutionProblem(input: unknown): string | null {
   const given = fieldsOf(input);
   const example = '{"outcome": "completed", "by": "your name", "reason": "how you know"}';
   if (given === null) return `the input is not an object such as ${example}`;
   const { outcome, by, reason } = given;
-  if (!OUTCOMES.some((one) => one === outcome)) {
-    return `\`outcome\` is none of ${OUTCOMES.join(', ')}; write for example ${example}`;
+  if (!RESOLUTIONS.some((one) => one === outcome)) {
+    return `\`outcome\` is none of ${RESOLUTIONS.join(', ')}; write for example ${example}`;
   }
   return textProblem('by', by, MAX_PERSON) ?? textProblem('reason', reason, MAX_REASON);
 }
@@ -33,6 +31,6 @@ export function resolutionProblem(input: unknown): string | null {
 /** The input of the update `resolve`, once nothing is wrong with it. */
 export function readResolution(input: unknown): Resolution {
   const { outcome, by, reason } = fieldsOf(input) ?? {};
-  const known = OUTCOMES.find((one) => one === outcome) ?? 'failed';
+  const known = RESOLUTIONS.find((one) => one === outcome) ?? 'failed';
   return { outcome: known, by: String(by), reason: String(reason) };
 }

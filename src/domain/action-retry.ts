@@ -16,6 +16,12 @@ export function resendDelayMs(attemptNo: number, random: number): number {
   return Math.round(backoffMs(attemptNo, 2_000, 60_000) * (1 + random / 4));
 }
 
+/** How long one call follows a host at work, by how often that was asked before. */
+export function followMs(round: number): number {
+  // Few enough calls in a week that the history of one run holds them.
+  return backoffMs(Math.max(1, round), 30_000, 540_000);
+}
+
 /** Before a host is asked again what became of an action. */
 export function askDelayMs(round: number, random: number): number {
   return Math.round(backoffMs(round + 1, 250, 30_000) * (1 + random / 4));

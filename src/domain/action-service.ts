@@ -1,5 +1,7 @@
 /** Starting, awaiting and cancelling actions, as the API and every other way in ask for it. */
+import type { ApprovalAnswer, ApprovalDecision, PolicyDecision } from './approvals';
 import type { TenantId } from './ids';
+import type { Resolution, ResolveAnswer } from './resolutions';
 
 export interface ActionRef {
   readonly tenantId: TenantId;
@@ -16,6 +18,12 @@ export interface ActionOrder extends ActionRef {
   readonly requestedBy: string;
   /** Start it only while the catalog is at this revision, at which its plan was verified; absent: any. */
   readonly ifCatalogRevision?: number | null;
+  /** A signed approval; absent: one is asked for where it is needed. */
+  readonly approval?: string | null;
+  /** False: refuse it where it needs one and carries none; absent: true. */
+  readonly awaitApproval?: boolean;
+  /** What the caller's policy has said, recorded as given; absent: nothing. */
+  readonly policyDecision?: PolicyDecision | null;
 }
 
 /**
@@ -35,8 +43,8 @@ export interface ActionService {
   /**
    * Starts the action, or meets the one of that id. `conflict`: the id belongs to another capability or
    * another request; nothing was changed.
-   * @throws WaybillError `capability_unavailable`, `approval_required`, `action_request_invalid` (with the
-   *   field), `stale_plan`, `storage_unavailable`
+   * @throws WaybillError `capability_unavailable`, `action_request_invalid` (with the field), `stale_plan`,
+   *   `approval_required`, `approval_refused`, `approver_is_requester`, `storage_unavailable`
    */
   start(order: ActionOrder): Promise<{
     readonly kind: 'started' | 'existing' | 'conflict';
@@ -50,4 +58,11 @@ export interface ActionService {
   ): Promise<{
     readonly kind: (typeof CANCEL_DECISIONS)[number] | 'unknown_action';
   }>;
+  /** Approves or denies it; the first decision counts. */
+  decide(
+    ref: ActionRef,
+    wish: Pick<ApprovalDecision, 'decision' | 'by' | 'reason'>,
+  ): Promise<ApprovalAnswer>;
+  /** What a person says became of an action that needs one. */
+  resolve(ref: ActionRef, resolution: Resolution): Promise<ResolveAnswer>;
 }

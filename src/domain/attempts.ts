@@ -34,7 +34,6 @@ export const FAILURE_REASONS = [
   'workflow_refused',
   // Of a target that is an action.
   'capability_unavailable',
-  'approval_required',
   'action_request_invalid',
   'action_conflict',
   'action_failed',

@@ -34,6 +34,7 @@ export const errorCatalogue = {
     'The keys that tokens are verified with cannot be fetched.',
   ),
   scope_missing: entry(403, false, 'The token lacks the scope that this call needs.'),
+  capability_not_permitted: entry(403, false, 'The token does not allow that capability.'),
   invalid_request: entry(400, false, 'A field of the request is missing or wrong.'),
   invalid_cursor: entry(400, false, 'The cursor is not one of this list; start at the first page.'),
   stale_cursor: entry(
@@ -52,6 +53,21 @@ export const errorCatalogue = {
     409,
     false,
     'A deactivated subscription takes nothing; publish it as active first.',
+  ),
+  subscription_exists: entry(
+    409,
+    false,
+    'A subscription of that id is there and is another one; change it, or take another id.',
+  ),
+  subscription_invalid: entry(
+    422,
+    false,
+    'The catalog does not allow such a subscription; nothing was changed.',
+  ),
+  connection_state_refused: entry(
+    409,
+    false,
+    'The connection cannot become what is reported; nothing was changed.',
   ),
   delivery_not_failed: entry(409, false, 'Only a failed delivery can be replayed.'),
   delivery_not_rejected: entry(409, false, 'Only a rejected delivery can be readmitted.'),
@@ -73,11 +89,19 @@ export const errorCatalogue = {
     'The tenant has no binding of that capability that can be used: none, or its instance, ' +
       'connector version or credential is off. See the fleet file.',
   ),
-  approval_required: entry(
+  approval_required: entry(403, false, 'It needs an approval; send one with the call.'),
+  approval_refused: entry(
     403,
     false,
-    'A capability of the class external needs an approval, which this version cannot ask for.',
+    'The approval that was sent is none of this request: its signature, signer, time or subject.',
   ),
+  approver_is_requester: entry(
+    403,
+    false,
+    'Whoever has asked for it may not approve it; somebody else has to.',
+  ),
+  approval_not_waiting: entry(409, false, 'Nothing of the action waits for an approval.'),
+  resolution_refused: entry(409, false, 'Only an action that needs an operator can be resolved.'),
   connection_unavailable: entry(
     404,
     false,
@@ -108,6 +132,17 @@ export const errorCatalogue = {
     409,
     false,
     'The catalog has changed since the plan was verified; nothing was started.',
+  ),
+  rate_limited: entry(429, true, 'Too many calls in a minute; `Retry-After` says when to go on.'),
+  idempotency_in_flight: entry(
+    409,
+    true,
+    'A request with this Idempotency-Key is under way; ask again for its answer.',
+  ),
+  idempotency_key_reused: entry(
+    422,
+    false,
+    'This Idempotency-Key belongs to another request; take a new one for a new request.',
   ),
   not_ready: entry(503, true, 'The process cannot do its work now; `checks` says why.'),
   internal: entry(500, true, 'Something went wrong inside Waybill; see its log.'),
@@ -154,6 +189,7 @@ export const errorCatalogue = {
     false,
     'A version becomes active only with the evidence that this deployment requires.',
   ),
+  certification_refused: entry(409, false, 'The connector version cannot be certified that way.'),
   publication_busy: entry(503, true, 'Another publication is under way; try again.'),
 
   // Starting

@@ -68,10 +68,21 @@ export type FinalOutcome =
   /** Stopped, or never begun, without an effect; it can never begin any more. */
   | { readonly kind: 'cancelled' };
 
+/** How far a host says it is: its own word, for people. It proves nothing. */
+export interface Progress {
+  /** One printed line. */
+  readonly note: string;
+  /** A whole number from 0 to 100; null where nobody can tell. */
+  readonly percent: number | null;
+}
+
+/** A longer note is cut. */
+export const PROGRESS_NOTE_CHARS = 500;
+
 /** What a host answers to execute, reconcile, cancel and read. */
 export type HostOutcome =
   | FinalOutcome
-  | { readonly kind: 'running'; readonly progress: string | null }
+  | { readonly kind: 'running'; readonly progress: Progress | null }
   /** Nothing began and, under this fence, nothing will: the seal. To `read`: nothing is known. */
   | { readonly kind: 'not_started' }
   /**

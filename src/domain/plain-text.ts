@@ -11,6 +11,16 @@ export function storableText(text: string): string {
   return text.replace(/[\0\p{Cs}]/gu, '\uFFFD');
 }
 
+/**
+ * A text of somebody else's making as one printed line of at most `limit` characters: what moves a
+ * cursor or turns the direction of writing becomes a blank.
+ */
+export function printedLine(text: string, limit: number): string {
+  return storableText(text.slice(0, limit).replace(MOVING, ' '));
+}
+
+const MOVING = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu;
+
 /** What is wrong with a field of an input; null: nothing. */
 export function textProblem(field: string, value: unknown, limit: number): string | null {
   if (typeof value !== 'string' || value.trim() === '') return `\`${field}\` is not a text`;

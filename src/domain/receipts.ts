@@ -53,7 +53,8 @@ export type DeliveryReceiptBody =
  * What the receipts of an action attest. `action_completed`, `action_failed`, `action_cancelled`: it is
  * closed. `attempt_settled`: a dispatch ended without a result; `attempt_withdrawn`: nothing of it was sent;
  * `attempt_lost`: its sender is lost, and nobody knows. `host_found`: what a question about it has brought
- * to light. `cancel_requested`, `action_retried`, `action_repinned`: what a person has decided.
+ * to light. `cancel_requested`, `action_retried`, `action_repinned`, `approval_given`: what a person has
+ * decided.
  */
 export const ACTION_RECEIPTS = [
   'action_completed',
@@ -66,6 +67,7 @@ export const ACTION_RECEIPTS = [
   'cancel_requested',
   'action_retried',
   'action_repinned',
+  'approval_given',
 ] as const;
 export type ActionReceiptKind = (typeof ACTION_RECEIPTS)[number];
 
@@ -83,6 +85,8 @@ export interface ActionReceiptFacts {
   /** The person who decided; null: a host's word or Waybill's own rules did. */
   readonly by: string | null;
   readonly reason: string | null;
+  /** The approval under which it may be sent; null: it needs none, or has none. */
+  readonly approval: string | null;
 }
 
 export interface ActionReceiptData extends ActionReceiptFacts {
@@ -129,6 +133,8 @@ export interface WantedActionReceipt {
   readonly requestSha256: string;
   /** What is recorded already; null: nothing. */
   readonly result: ActionResult | null;
+  /** That it has already. */
+  readonly approval: string | null;
   readonly receiptSeq: number;
   readonly receiptDigest: string | null;
   /** ISO 8601, the database's clock. */

@@ -4,7 +4,9 @@
  */
 import type { ActionState } from './action-states';
 import type { ActionRef } from './action-service';
+import type { PolicyDecision } from './approvals';
 import type { RecoveryKind, SideEffect } from './capabilities';
+import type { ResolutionAnswer, ResolutionWish } from './capability-resolution';
 import type { TenantId } from './ids';
 import type { BeginRepin, ConcludeRepin, RepinWish } from './repin';
 import type {
@@ -33,7 +35,7 @@ export interface CapabilityContract {
 /** Resolves capability definitions for a tenant. */
 export interface CapabilityCatalog {
   /** The contract, if the tenant can see it; null otherwise, never a reason why. */
-  find(tenantId: TenantId, capabilityId: string): Promise<CapabilityContract | null>;
+  find(tenantId: TenantId, capabilityId: string): Promise<BoundContract | null>;
   /**
    * One page of definitions by capability id, all at one revision. It may hold fewer than `limit`, even
    * none, and go on: it looks at a bounded number of ids, and its size is bounded, too.
@@ -45,10 +47,21 @@ export interface CapabilityCatalog {
     capabilityIds: readonly string[],
   ): Promise<{ readonly revision: number; readonly contracts: readonly PlannedContract[] }>;
   revision(): Promise<number>;
+  /**
+   * The instance to which a new action of this capability, or of any of this interface, would go first,
+   * whatever room its hosts have (docs/architecture, "Reading the catalog").
+   */
+  resolve(tenantId: TenantId, wish: ResolutionWish): Promise<ResolutionAnswer>;
+}
+
+/** A contract as it holds for one tenant. */
+export interface BoundContract extends CapabilityContract {
+  /** Its class, or a binding of the tenant, says so. */
+  readonly approvalNeeded: boolean;
 }
 
 /** What a plan asks of a contract. */
-export type PlannedContract = Omit<CapabilityContract, 'resultSchema'>;
+export type PlannedContract = Omit<BoundContract, 'resultSchema'>;
 
 export interface CapabilityDefinition extends CapabilityContract {
   /** Whether a binding of the tenant serves it; false only where unbound ones were asked for. */
@@ -135,6 +148,8 @@ export interface ActionStart {
   readonly deliveryId?: string | null;
   /** The only revision of the catalog at which a new action may start; absent: any. */
   readonly ifCatalogRevision?: number | null;
+  /** Recorded as given; absent: none was. */
+  readonly policyDecision?: PolicyDecision | null;
 }
 
 export interface ActionFacts {

@@ -53,6 +53,8 @@ export interface RepinSeal {
   readonly timeoutMs: number;
   /** False: no request of this route ever left, so a host that cannot be sealed gets none either. */
   readonly mayBeOnTheWire: boolean;
+  /** The approval under which it may be sent; null: it needs none, or has none. */
+  readonly approval: string | null;
 }
 
 export type BeginRepin = RepinSeal | RepinRefused | { readonly kind: 'already' | 'unknown_action' };

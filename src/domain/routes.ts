@@ -119,6 +119,8 @@ export type ReserveAnswer =
   | { readonly kind: 'unknown_action' }
   /** No attempt is open, but the action is not waiting for one: what became of the last is unclear. */
   | { readonly kind: 'not_requested'; readonly state: ActionState }
+  /** Its capability, or a binding of it, wants an approval, and it has none. */
+  | { readonly kind: 'approval_required' }
   | { readonly kind: 'binding_unavailable'; readonly why: BindingFault }
   | { readonly kind: 'replica_unavailable'; readonly why: ReplicaFault; readonly retryInMs: number }
   | { readonly kind: 'capacity_exceeded'; readonly scope: QuotaScope; readonly retryInMs: number }
@@ -127,17 +129,19 @@ export type ReserveAnswer =
   /** The deployment recovers from a restore: nothing is reserved until it is released. */
   | { readonly kind: 'recovering'; readonly retryInMs: number };
 
-export type BindingFault =
-  | 'no_binding'
-  | 'binding_disabled'
-  | 'instance_disabled'
-  | 'connector_disabled'
-  | 'version_not_active'
+export const BINDING_FAULTS = [
+  'no_binding',
+  'binding_disabled',
+  'instance_disabled',
+  'connector_disabled',
+  'version_not_active',
   /** Evidence that the deployment requires of the version is missing or has expired. */
-  | 'evidence_expired'
-  | 'capability_not_offered'
-  | 'credential_revoked'
-  | 'affinity_unavailable';
+  'evidence_expired',
+  'capability_not_offered',
+  'credential_revoked',
+  'affinity_unavailable',
+] as const;
+export type BindingFault = (typeof BINDING_FAULTS)[number];
 
 export type ReplicaFault =
   | 'none_registered'

@@ -5,12 +5,14 @@
  */
 import type { ActionRef } from './action-service';
 import type { BulkReplayRef } from './bulk-replays';
+import type { CertificationRef } from './certification';
 import type { DeliveryId, TenantId } from './ids';
 
 export const ACTION_WORKFLOW = 'action';
 export const DELIVERY_WORKFLOW = 'delivery';
 export const BULK_REPLAY_WORKFLOW = 'replay';
 export const UPKEEP_WORKFLOW = 'upkeep';
+export const CERTIFY_WORKFLOW = 'certify';
 
 /** The activity by which an action's request leaves; see its contract. */
 export const DISPATCH_ACTIVITY = 'dispatchAction';
@@ -29,4 +31,13 @@ export function actionWorkflowId({ tenantId, actionId }: ActionRef): string {
 
 export function bulkReplayWorkflowId({ tenantId, jobId }: BulkReplayRef): string {
   return `replay/${tenantId}/${jobId}`;
+}
+
+/** Of all runs of a suite over a version: one at a time. */
+export function certifyWorkflowId({
+  connectorId,
+  version,
+  suiteVersion,
+}: Omit<CertificationRef, 'run'>): string {
+  return `certify/${connectorId}/${version}/${suiteVersion}`;
 }

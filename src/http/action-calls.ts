@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
+import { capabilityCatalog } from '../db/capabilities';
 import type { ActionRef } from '../domain/action-service';
 import { WaybillError } from '../domain/errors';
 import { REQUEST_LIMIT_BYTES } from '../hosts/protocol/limits';
@@ -18,6 +19,8 @@ import { principalOf } from './authorization';
 import type { HttpDeps } from './deps';
 import { hangUp } from './hang-up';
 import { answer, EVERY_CALL, needs, problems } from './openapi';
+import { isNarrowed, requirePermitted } from './token-limits';
+import type { Principal } from './tokens';
 
 const SCOPE = 'factory.actions.run';
 
@@ -30,7 +33,8 @@ const LIVE = 'It is under way; ask for it again, or send the same call with `wai
 const START_PROBLEMS = [
   ...EVERY_CALL,
   'capability_unavailable',
-  'approval_required',
+  'capability_not_permitted',
+  ...(['approval_required', 'approval_refused', 'approver_is_requester'] as const),
   'action_request_invalid',
   'action_conflict',
   'stale_plan',
@@ -59,7 +63,7 @@ function startRoute(app: FastifyInstance, deps: HttpDeps, closing: AbortSignal):
     method: 'PUT',
     url: '/v1/actions/:actionId',
     bodyLimit: START_LIMIT_BYTES,
-    config: { scope: SCOPE },
+    config: { scope: SCOPE, sideEffects: 'external' },
     schema: {
       operationId: 'startAction',
       summary: 'Starts an action, once: the same call again is answered with the same action.',
@@ -102,7 +106,11 @@ function cancelRoute(app: FastifyInstance, deps: HttpDeps): void {
       response: {
         200: answer('Decided.', CancelAnswer),
         202: answer('Its host is asked to stop; the action says when it has.', CancelAnswer),
-        ...problems([...EVERY_CALL, 'not_found', 'body_too_large']),
+        ...problems([
+          ...EVERY_CALL,
+          ...(['not_found', 'capability_not_permitted'] as const),
+          ...(['capability_unavailable', 'body_too_large'] as const),
+        ]),
       },
     },
     handler: async (request, reply) => {
@@ -117,9 +125,11 @@ async function start(
   request: FastifyRequest,
   { call, signal }: { readonly call: StartCall; readonly signal: AbortSignal },
 ): Promise<Action> {
-  const { tenantId, subject } = principalOf(request);
+  const principal = principalOf(request);
+  const { tenantId, subject } = principal;
   const { actionId, capabilityId, waitMs, affinityKey = null } = call;
   const ref: ActionRef = { tenantId, actionId };
+  await requireUse(deps, principal, capabilityId);
   const { kind, detail = '' } = await deps.actions.start({
     ...ref,
     capabilityId,
@@ -129,6 +139,9 @@ async function start(
     retryBudget: call.retryBudget,
     requestedBy: subject,
     ifCatalogRevision: call.ifCatalogRevision ?? null,
+    approval: call.approval ?? null,
+    awaitApproval: call.awaitApproval,
+    policyDecision: call.policyDecision ?? null,
   });
   deps.log.info({ ...ref, capabilityId, requestedBy: subject, outcome: kind }, 'action asked for');
   if (kind === 'conflict') throw new WaybillError('action_conflict', detail);
@@ -141,13 +154,36 @@ async function cancel(
   request: FastifyRequest,
   asked: z.output<typeof ActionParams> & z.output<typeof CancelActionBody>,
 ): Promise<CancelAnswer> {
-  const { tenantId, subject } = principalOf(request);
+  const principal = principalOf(request);
+  const { tenantId, subject } = principal;
   const ref: ActionRef = { tenantId, actionId: asked.actionId };
+  if (isNarrowed(principal)) {
+    const action = await readAction(deps, ref);
+    if (action !== null) await requireUse(deps, principal, action.capabilityId);
+  }
   const who = { cancelledBy: subject, reason: asked.reason };
   const { kind } = await deps.actions.cancel(ref, who);
   deps.log.info({ ...ref, cancelledBy: subject, outcome: kind }, 'cancelling asked for');
   if (kind === 'unknown_action') throw new WaybillError('not_found');
   return { decision: kind, action: await started(deps, ref) };
+}
+
+/**
+ * Whether the token may use the capability. A contract never changes, so what is looked up here holds.
+ * @throws WaybillError `capability_not_permitted`, or `capability_unavailable` where its class is unknown
+ */
+async function requireUse(
+  { data }: HttpDeps,
+  principal: Principal,
+  capabilityId: string,
+): Promise<void> {
+  if (principal.limits.maxSideEffect === null) {
+    requirePermitted(principal, { capabilityId, sideEffect: null });
+    return;
+  }
+  const contract = await capabilityCatalog(data).find(principal.tenantId, capabilityId);
+  if (contract === null) throw new WaybillError('capability_unavailable');
+  requirePermitted(principal, contract);
 }
 
 /** An action that was started is never taken away. */

@@ -16,6 +16,7 @@ import {
 import { principalOf } from './authorization';
 import { readBulkReplay } from './bulk-replay-reads';
 import type { HttpDeps } from './deps';
+import { KEY_PROBLEMS } from './idempotency';
 import { answer, EVERY_CALL, needs, problems } from './openapi';
 import { HttpProblem } from './problems';
 
@@ -37,7 +38,7 @@ export function bulkReplayRoutes(app: FastifyInstance, deps: HttpDeps): void {
   typed.route({
     method: 'POST',
     url: '/v1/replays',
-    config: { scope: SCOPE },
+    config: { scope: SCOPE, idempotencyKey: 'optional' },
     schema: {
       operationId: 'planBulkReplay',
       summary: 'Plans the replay of all failed deliveries that match; nothing is replayed yet.',
@@ -46,7 +47,7 @@ export function bulkReplayRoutes(app: FastifyInstance, deps: HttpDeps): void {
       body: PlanReplayBody,
       response: {
         202: answer('The job, whose plan is being made.', BulkReplay),
-        ...problems([...EVERY_CALL, 'too_many_replays', 'body_too_large']),
+        ...problems([...EVERY_CALL, ...KEY_PROBLEMS, 'too_many_replays', 'body_too_large']),
       },
     },
     handler: async (request, reply) =>

@@ -17,6 +17,7 @@ import { principalOf, requireScope } from './authorization';
 import { readCursor, writeCursor, type CursorScope } from './cursors';
 import type { HttpDeps } from './deps';
 import { answer, EVERY_CALL, needs, problems } from './openapi';
+import { permits, requirePermitted } from './token-limits';
 
 const SCOPE = 'factory.catalog.read';
 const INTERNAL = 'factory.catalog.internal';
@@ -55,7 +56,7 @@ export function capabilityRoutes(app: FastifyInstance, deps: HttpDeps): void {
       querystring: ShowCapabilityQuery,
       response: {
         200: answer('The capability, and the revision of the catalog.', CapabilityDetail),
-        ...problems([...EVERY_CALL, 'capability_unavailable']),
+        ...problems([...EVERY_CALL, 'capability_unavailable', 'capability_not_permitted']),
       },
     },
     handler: (request) => show(catalog, request, { ...request.params, ...request.query }),
@@ -67,7 +68,8 @@ async function listPage(
   request: FastifyRequest,
   { limit, cursor, ...filters }: z.output<typeof ListCapabilitiesQuery>,
 ): Promise<CapabilityPage> {
-  const { tenantId } = principalOf(request);
+  const principal = principalOf(request);
+  const { tenantId } = principal;
   if (filters.unbound === true) requireScope(request, INTERNAL);
   const scope: CursorScope = { list: 'capabilities', tenantId, filters };
   const { search = null, capabilityId = null, profile = null, unbound = false } = filters;
@@ -82,7 +84,7 @@ async function listPage(
   const { next } = page;
   return {
     revision,
-    capabilities: page.capabilities.map(shown),
+    capabilities: page.capabilities.filter((one) => permits(principal, one)).map(shown),
     nextCursor: next === null ? null : writeCursor(cursorKey, scope, [String(revision), next]),
   };
 }
@@ -95,7 +97,8 @@ async function show(
     unbound = false,
   }: { readonly capabilityId: string; readonly unbound?: boolean | undefined },
 ): Promise<CapabilityDetail> {
-  const { tenantId } = principalOf(request);
+  const principal = principalOf(request);
+  const { tenantId } = principal;
   if (unbound) requireScope(request, INTERNAL);
   const any = { search: null, interfaceName: null, profile: null };
   const page = await catalog.page({
@@ -104,6 +107,7 @@ async function show(
   });
   const [found] = page.kind === 'page' ? page.capabilities : [];
   if (found === undefined) throw new WaybillError('capability_unavailable');
+  requirePermitted(principal, found);
   return { ...shown(found), revision: page.revision };
 }
 

@@ -15,13 +15,16 @@ export interface CursorScope {
     | 'routes'
     | 'replicas'
     | 'capabilities'
+    | 'connectors'
     | 'attempts'
+    | 'approvals'
     | 'quotas'
     | 'replays'
     | 'replay-items'
     | 'events'
     | 'event-sinks'
-    | 'targets';
+    | 'targets'
+    | 'subscriptions';
   readonly tenantId: TenantId;
   readonly filters: Readonly<Record<string, unknown>>;
 }

@@ -3,12 +3,15 @@ import type { Logger } from 'pino';
 import type { Database } from '../db/database';
 import type { ActionRef, ActionService } from '../domain/action-service';
 import type { BulkReplayRef } from '../domain/bulk-replays';
+import type { CertificationRef } from '../domain/certification';
 import type { DeliveryRef, ReplayAnswer } from '../domain/delivery-activities';
 import type { DeliveryId, ReplayJobId, TenantId } from '../domain/ids';
 import type { Deliver } from '../domain/sending';
 import type { RepinAnswer, RepinWish } from '../domain/repin';
 import type { TokenTrust } from '../schemas/host-messages';
 import type { SecretProvider } from '../secrets/provider';
+import type { SubscriptionServices } from '../services/subscriptions';
+import type { CallRates } from './rate-limits';
 import type { TokenVerifier } from './tokens';
 
 /** Starts and wakes the workflows of deliveries. Both are hints: a loop does what they could not. */
@@ -72,6 +75,12 @@ export interface ServerDeps {
   readonly lifecycle: LifecycleDeps | null;
 }
 
+/** What calls that change the catalog are made of; their tokens are judged like those of the API. */
+export interface AdminDeps {
+  readonly tokens: TokenVerifier;
+  readonly subscriptions: SubscriptionServices;
+}
+
 /** A server that serves neither API nor ingress. */
 export interface LifecycleServerDeps extends ServerDeps {
   readonly serve: null;
@@ -97,6 +106,12 @@ export interface HttpDeps extends ServerDeps {
     nudge(ref: BulkReplayRef): void;
     newJobId(): ReplayJobId;
   };
+  readonly certifications: {
+    /** The public key (base64url) that evidence of this deployment is signed with. */
+    readonly signer: string;
+    /** Starts the run's workflow, unless it works already. @throws WaybillError `temporal_unreachable` */
+    start(tenantId: TenantId, ref: CertificationRef): Promise<void>;
+  };
   readonly actions: ActionService;
   readonly repin: (ref: ActionRef, wish: RepinWish) => Promise<RepinAnswer>;
   /** The lines of a tenant's export of receipts. */
@@ -109,6 +124,8 @@ export interface HttpDeps extends ServerDeps {
     readonly ingress: boolean;
     /** Null: not served. Its calls are judged by their tokens. */
     readonly api: { readonly tokens: TokenVerifier } | null;
+    /** Null: not served. What changes the catalog. */
+    readonly admin: AdminDeps | null;
   };
   /** The URL under which vendors reach this server; schemes that sign a URL sign this one. */
   readonly publicBaseUrl: string;
@@ -120,6 +137,8 @@ export interface HttpDeps extends ServerDeps {
     outcome: IngressOutcome,
     about: { readonly tenantId: string; readonly connectorId: string },
   ) => void;
+  /** Calls a minute; many unless told. */
+  readonly callRates?: CallRates;
   /** How long an ingress is used without looking it up again; a second unless told. */
   readonly ingressKeptMs?: number;
   /** Bytes of bodies that are held at once; 256 MiB unless told. */

@@ -49,7 +49,8 @@ export function webhookRequest(
   };
 }
 
-function ingressUrl(publicBaseUrl: string, ref: string): string {
+/** Where vendors reach an ingress. */
+export function ingressUrl(publicBaseUrl: string, ref: string): string {
   return `${publicBaseUrl.replace(/\/+$/, '')}/webhooks/${ref}`;
 }
 

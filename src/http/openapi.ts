@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
 import { errorCatalogue, type ErrorCode } from '../domain/errors';
+import type { SideEffect } from '../domain/capabilities';
 import { Problem } from '../schemas/api-problems';
 import { PROBLEM_TYPE } from './problems';
 import { SCOPES, type Scope } from './scopes';
@@ -16,9 +17,17 @@ export const EVERY_CALL = [
   'unauthenticated',
   'scope_missing',
   'invalid_request',
+  'rate_limited',
   'storage_unavailable',
   'token_keys_unavailable',
 ] as const satisfies readonly ErrorCode[];
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Side-effect class of a call; `read` of a GET and `shared-write` of others unless told. */
+    sideEffects?: SideEffect;
+  }
+}
 
 interface ResponseDoc<Schema extends z.ZodType> {
   readonly description: string;
@@ -68,6 +77,7 @@ export function serveOpenapi(app: FastifyInstance): void {
         { name: 'ingress', description: 'Where vendors deliver.' },
         { name: 'replays', description: 'Replaying many deliveries as one job.' },
         { name: 'deliveries', description: 'Finding and replaying deliveries.' },
+        { name: 'subscriptions', description: 'What is received, and by which address.' },
         { name: 'actions', description: 'Starting, finding and cancelling actions.' },
         { name: 'receipts', description: 'Evidence that can be checked offline.' },
         { name: 'routes', description: 'Where actions went.' },
@@ -75,6 +85,7 @@ export function serveOpenapi(app: FastifyInstance): void {
           name: 'catalog',
           description: 'Which capabilities there are, and whether a plan can be started.',
         },
+        { name: 'connectors', description: 'Connector versions, and having them certified.' },
         { name: 'events', description: 'What happened, and whom it is told.' },
         { name: 'fleet', description: 'The hosts that carry actions out.' },
         { name: 'hosts', description: 'Where connector hosts say that they are there.' },
@@ -91,9 +102,37 @@ export function serveOpenapi(app: FastifyInstance): void {
         },
       },
     },
-    transform: jsonSchemaTransform,
+    transform: described,
     transformObject: (document) => answersOnly(jsonSchemaTransformObject(document)),
   });
+}
+
+type Transformed = Parameters<typeof jsonSchemaTransform>[0];
+
+/** With what the route's config says, which is not part of its schema. */
+function described(given: Transformed): ReturnType<typeof jsonSchemaTransform> {
+  const { schema, url } = jsonSchemaTransform(given);
+  const { config, method } = given.route;
+  const keyed = config?.idempotencyKey;
+  const reads = [method].flat().every((name) => name === 'GET' || name === 'HEAD');
+  const extensions = {
+    'x-side-effects': config?.sideEffects ?? (reads ? 'read' : 'shared-write'),
+    'x-idempotency': keyed === undefined ? 'natural' : 'key-header',
+  };
+  const headers = keyed === undefined ? {} : { headers: keyHeader(keyed === 'required') };
+  return { url, schema: { ...schema, ...headers, ...extensions } };
+}
+
+function keyHeader(required: boolean): object {
+  const description =
+    'A text of your own, new with each request: repeated with the same one, a request is answered ' +
+    'the same and done once.';
+  const header = { type: 'string', minLength: 1, maxLength: 255, description };
+  return {
+    type: 'object',
+    properties: { 'Idempotency-Key': header },
+    ...(required ? { required: ['Idempotency-Key'] } : {}),
+  };
 }
 
 function describeTokens(): string {

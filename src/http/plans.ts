@@ -8,11 +8,18 @@ import { verifyPlan } from '../services/plans';
 import { principalOf } from './authorization';
 import type { HttpDeps } from './deps';
 import { answer, EVERY_CALL, needs, problems } from './openapi';
+import { isNarrowed, permits } from './token-limits';
+import type { Principal } from './tokens';
 
 const SCOPE = 'factory.catalog.read';
 
 /** Of all requests of a plan together. */
 const PLAN_LIMIT_BYTES = 4_194_304;
+
+const NOT_PERMITTED = {
+  field: 'capabilityId',
+  message: 'is not one that this token allows, or its side effects go too far for it',
+};
 
 /** Registers the route on an instance that requires tokens. */
 export function planRoutes(app: FastifyInstance, deps: HttpDeps): void {
@@ -21,7 +28,7 @@ export function planRoutes(app: FastifyInstance, deps: HttpDeps): void {
     method: 'POST',
     url: '/v1/plans/verify',
     bodyLimit: PLAN_LIMIT_BYTES,
-    config: { scope: SCOPE },
+    config: { scope: SCOPE, sideEffects: 'read' },
     schema: {
       operationId: 'verifyPlan',
       summary: 'Judges all steps of a plan at one revision of the catalog; starts nothing.',
@@ -33,6 +40,21 @@ export function planRoutes(app: FastifyInstance, deps: HttpDeps): void {
         ...problems([...EVERY_CALL, 'body_too_large']),
       },
     },
-    handler: (request) => verifyPlan(services, principalOf(request).tenantId, request.body.steps),
+    handler: async (request) => {
+      const principal = principalOf(request);
+      const judged = await verifyPlan(services, principal.tenantId, request.body.steps);
+      return isNarrowed(principal) ? within(principal, judged) : judged;
+    },
   });
+}
+
+/** Steps that the token may not start have that as an error, too. */
+function within(principal: Principal, plan: PlanAnswer): PlanAnswer {
+  const steps = plan.steps.map((step) =>
+    !step.visible || permits(principal, step)
+      ? step
+      : { ...step, errors: [...step.errors, NOT_PERMITTED] },
+  );
+  const verified = steps.every(({ visible, errors }) => visible && errors.length === 0);
+  return { ...plan, verified, steps };
 }

@@ -42,7 +42,11 @@ export function problemHandler(
       // A probe asks every few seconds while a process comes up: that is no failure to look into.
       const level = failure.code === 'not_ready' ? 'debug' : 'error';
       log[level](
-        { requestId: request.id, code: failure.code, cause: describe(failure.cause ?? failure) },
+        {
+          requestId: request.id,
+          code: failure.code,
+          cause: describeError(failure.cause ?? failure),
+        },
         'request failed',
       );
     }
@@ -137,7 +141,7 @@ function codeOf(error: unknown): string {
 }
 
 /** What the log may hold of an error: other properties can quote rows or requests. */
-function describe(error: unknown): Record<string, unknown> {
+export function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { type: typeof error };
   return { type: error.name, code: codeOf(error), message: error.message, stack: error.stack };
 }

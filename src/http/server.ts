@@ -3,31 +3,43 @@ import fastify, { type FastifyInstance } from 'fastify';
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
 import type { Socket } from 'node:net';
 import { WaybillError } from '../domain/errors';
+import { actionDecisionRoutes } from './action-decisions';
+import { approvalRoutes } from './approvals';
 import { actionCallRoutes } from './action-calls';
 import { actionRoutes } from './actions';
 import { requireTokens } from './authorization';
 import { discardBody } from './bodies';
+import { boundNesting } from './body-nesting';
 import { bulkReplayReads } from './bulk-replay-reads';
 import { bulkReplayRoutes } from './bulk-replays';
 import { capabilityRoutes } from './capabilities';
+import { capabilityResolutionRoute } from './capability-resolution';
 import { deliverRoutes } from './deliver';
+import { certificationRoutes } from './certifications';
+import { connectorRoutes } from './connectors';
 import { deliveryRoutes } from './deliveries';
+import { connectionEventRoutes } from './connection-events';
 import { DEFAULT_PATIENCE } from './deps';
 import type { HttpDeps, LifecycleServerDeps, ServerDeps } from './deps';
 import { fleetRoutes } from './fleet';
 import { hostRoutes } from './hosts';
 import { ingressRoutes } from './ingress';
+import { takeIdempotencyKeys } from './idempotency';
 import { serveOpenapi } from './openapi';
 import { planRoutes } from './plans';
 import { PROBLEM_TYPE, problemHandler, problemOf } from './problems';
 import { processRoutes } from './process-routes';
 import { eventRoutes } from './events';
 import { quotaRoutes } from './quotas';
+import { callLimits, DEFAULT_CALL_RATES, limitCalls, type CallLimits } from './rate-limits';
 import { readmissionRoutes } from './readmissions';
 import { receiptRoutes } from './receipts';
 import { routeOperationRoutes } from './route-operations';
 import { routeRoutes } from './routes';
+import { subscriptionChangeRoutes } from './subscription-changes';
+import { subscriptionRoutes } from './subscriptions';
 import { targetRoutes } from './targets';
+import type { TokenVerifier } from './tokens';
 import { answerUnknownRoutes } from './unknown-routes';
 
 /** Bodies of API calls are small; an ingress has a limit of its own. */
@@ -105,14 +117,19 @@ function registerParts(app: FastifyInstance, deps: HttpDeps): void {
       done();
     });
   }
-  const { api: served } = deps.serve;
+  const { api: served, admin } = deps.serve;
+  const limits = callLimits(deps.callRates ?? DEFAULT_CALL_RATES);
+  if (admin !== null) {
+    app.register((routes, _options, done) => {
+      takeTokens(routes, admin.tokens, deps, limits);
+      subscriptionChangeRoutes(routes, deps, admin);
+      connectionEventRoutes(routes, deps, admin);
+      done();
+    });
+  }
   if (served !== null) {
     app.register((api, _options, done) => {
-      requireTokens(api, served.tokens);
-      api.addHook('onSend', (_request, reply, _payload, ready) => {
-        void reply.header('cache-control', 'no-store');
-        ready();
-      });
+      takeTokens(api, served.tokens, deps, limits);
       deliveryRoutes(api, deps);
       deliverRoutes(api, deps);
       readmissionRoutes(api, deps);
@@ -123,15 +140,38 @@ function registerParts(app: FastifyInstance, deps: HttpDeps): void {
       actionCallRoutes(api, deps);
       routeRoutes(api, deps);
       routeOperationRoutes(api, deps);
+      approvalRoutes(api, deps);
+      actionDecisionRoutes(api, deps);
       quotaRoutes(api, deps);
       eventRoutes(api, deps);
       fleetRoutes(api, deps);
       capabilityRoutes(api, deps);
+      capabilityResolutionRoute(api, deps);
+      connectorRoutes(api, deps);
+      certificationRoutes(api, deps);
       planRoutes(api, deps);
       receiptRoutes(api, deps);
+      subscriptionRoutes(api, deps);
       done();
     });
   }
+}
+
+/** What all calls with a token share. */
+function takeTokens(
+  app: FastifyInstance,
+  tokens: TokenVerifier,
+  deps: HttpDeps,
+  limits: CallLimits,
+): void {
+  requireTokens(app, tokens);
+  limitCalls(app, limits);
+  boundNesting(app);
+  takeIdempotencyKeys(app, deps.data, deps.log);
+  app.addHook('onSend', (_request, reply, _payload, ready) => {
+    void reply.header('cache-control', 'no-store');
+    ready();
+  });
 }
 
 /** What cannot be read as HTTP, or took too long, never reaches a route. */

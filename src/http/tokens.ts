@@ -3,6 +3,7 @@
  * provider, and a local development key.
  */
 import type { TenantId } from '../domain/ids';
+import type { TokenLimits } from './token-limits';
 
 /** Who calls, by the token alone. */
 export interface Principal {
@@ -10,6 +11,7 @@ export interface Principal {
   /** The token's `sub`: recorded as the one who did it. */
   readonly subject: string;
   readonly scopes: ReadonlySet<string>;
+  readonly limits: TokenLimits;
 }
 
 export interface TokenVerifier {

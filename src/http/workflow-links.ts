@@ -1,7 +1,13 @@
 /** Where the workflow of a delivery or an action can be looked at. */
 import { deliveryId, type TenantId } from '../domain/ids';
 import type { BulkReplayRef } from '../domain/bulk-replays';
-import { actionWorkflowId, bulkReplayWorkflowId, deliveryWorkflowId } from '../domain/workflow-ids';
+import type { CertificationRef } from '../domain/certification';
+import {
+  actionWorkflowId,
+  bulkReplayWorkflowId,
+  certifyWorkflowId,
+  deliveryWorkflowId,
+} from '../domain/workflow-ids';
 import type { DeliveryRow } from '../schemas/api-deliveries';
 
 interface TemporalUi {
@@ -38,6 +44,13 @@ export function actionLinks(ui: TemporalUi, tenantId: TenantId, actionId: string
 
 export function bulkReplayLinks(ui: TemporalUi, ref: BulkReplayRef): WorkflowLinks {
   return linksTo(ui, bulkReplayWorkflowId(ref));
+}
+
+export function certificationLinks(
+  ui: TemporalUi,
+  ref: Omit<CertificationRef, 'run'>,
+): WorkflowLinks {
+  return linksTo(ui, certifyWorkflowId(ref));
 }
 
 function linksTo({ temporalUi, namespace }: TemporalUi, workflowId: string): WorkflowLinks {

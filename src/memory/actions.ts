@@ -45,7 +45,7 @@ function startAction(state: RegistryState, start: ActionStart): StartAnswer {
   const action: ActionEntry = {
     ...{ tenantId, actionId, capabilityId, requestDigest, affinityKey, retryBudget },
     ...{ deadlineAt: state.nowMs() + start.deadlineMs, state: ACTION_BIRTH_STATE, version: 1 },
-    ...{ reason: null, result: null, route: null, fence: 0, attempts: [] },
+    ...{ reason: null, approvalId: null, result: null, route: null, fence: 0, attempts: [] },
     ...{ routeRetiredAt: null, retiredRoutes: [] },
   };
   state.actions.set(key, action);

@@ -64,6 +64,23 @@ export function bound(state: RegistryState, binding: BindingEntry, pin: Pin | nu
   };
 }
 
+/** Whether its class, or an enabled binding of the tenant, says that the capability needs an approval. */
+export function approvalNeeded(
+  state: RegistryState,
+  { tenantId, capabilityId }: Pick<BindingEntry, 'tenantId' | 'capabilityId'>,
+): boolean {
+  return (
+    state.capabilities.get(capabilityId)?.sideEffect === 'external' ||
+    state.bindings.some(
+      (binding) =>
+        binding.tenantId === tenantId &&
+        binding.capabilityId === capabilityId &&
+        binding.enabled &&
+        binding.approvalRequired,
+    )
+  );
+}
+
 /** Order of texts by code unit, the same everywhere. */
 export function compare(one: string, other: string): number {
   if (one === other) return 0;

@@ -1,21 +1,28 @@
 /** The catalog in memory: what bindings serve, in pages that are bounded by their number of rows. */
 import type { TenantId } from '../domain/ids';
 import type {
+  BoundContract,
   CapabilityCatalog,
   CapabilityContract,
   CapabilityDefinition,
   CapabilityPageAnswer,
   CapabilityPageRequest,
 } from '../domain/registry-ports';
-import { bindingChain, compare } from './bindings';
+import { approvalNeeded, bindingChain, compare } from './bindings';
+import { resolveCapability } from './resolving';
 import type { RegistryState } from './state';
 
 /** The capabilities of which a binding of the tenant stands on a whole chain. */
 export function memoryCatalog(state: RegistryState): CapabilityCatalog {
-  const find = (tenant: TenantId, capability: string) =>
-    servedProfiles(state, tenant, capability) === null
-      ? null
-      : (state.capabilities.get(capability) ?? null);
+  const find = (tenant: TenantId, capabilityId: string): BoundContract | null => {
+    const served = servedProfiles(state, tenant, capabilityId) !== null;
+    const contract = served ? state.capabilities.get(capabilityId) : undefined;
+    if (contract === undefined) return null;
+    return {
+      ...contract,
+      approvalNeeded: approvalNeeded(state, { tenantId: tenant, capabilityId }),
+    };
+  };
   return {
     find: (tenant, capability) => Promise.resolve(find(tenant, capability)),
     page: (request) => Promise.resolve(page(state, request)),
@@ -25,6 +32,7 @@ export function memoryCatalog(state: RegistryState): CapabilityCatalog {
         contracts: ids.flatMap((id) => find(tenant, id) ?? []),
       }),
     revision: () => Promise.resolve(state.catalogRevision),
+    resolve: (tenant, wish) => Promise.resolve(resolveCapability(state, tenant, wish)),
   };
 }
 

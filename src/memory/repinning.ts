@@ -36,6 +36,7 @@ function begin(
     ...{ kind: 'seal', route, fence: action.fence, incarnation: replica?.incarnation ?? 0 },
     ...{ storeEpoch: null, nowMs: state.nowMs(), sentAgoMs: null, timeoutMs: TIMEOUT_MS },
     mayBeOnTheWire: mayBeOnTheWire(action),
+    approval: action.approvalId,
   };
 }
 

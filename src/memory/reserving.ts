@@ -7,7 +7,7 @@ import type {
 } from '../domain/routes';
 import { endAttempt, openAttemptOf, moveTo } from './attempts';
 import type { Bound } from './bindings';
-import { bindingChain, bound } from './bindings';
+import { approvalNeeded, bindingChain, bound } from './bindings';
 import { bestReplica, hasRoom, replicaFault } from './candidates';
 import { takeQuotas } from './quotas';
 import type { ActionEntry, AttemptEntry, RegistryState, ReplicaEntry } from './state';
@@ -46,6 +46,9 @@ export function reserve(
   if (known !== null) return known;
   if (action.state !== 'requested') return { kind: 'not_requested', state: action.state };
   if (state.recovering) return { kind: 'recovering', retryInMs: 5_000 };
+  if (action.approvalId === null && approvalNeeded(state, action)) {
+    return { kind: 'approval_required' };
+  }
   if (action.route !== null && action.routeRetiredAt === null)
     return reacquire(state, action, action.route, request);
   return chooseBinding(state, action, request, topology);

@@ -26,6 +26,7 @@ export interface FleetSettings {
 
 export interface ConnectorEntry {
   readonly connectorId: string;
+  readonly provider: string;
   enabled: boolean;
 }
 
@@ -63,6 +64,7 @@ export interface BindingEntry {
   enabled: boolean;
   spill: 'never' | 'capacity';
   spread: boolean;
+  approvalRequired: boolean;
   policyRevision: number;
   credentialRevision: string;
   quotaPolicyId: string | null;
@@ -130,6 +132,8 @@ export interface ActionEntry {
   state: ActionState;
   version: number;
   reason: string | null;
+  /** The approval under which it may be sent. */
+  approvalId: string | null;
   result: ActionResult | null;
   route: RouteAssignment | null;
   /** Since when nothing is reserved on that route any more: the next reservation chooses anew. */

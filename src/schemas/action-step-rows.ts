@@ -48,6 +48,7 @@ const ReceiptFacts = z.object({
   capabilityId: z.string(),
   requestSha256: z.string(),
   result: ActionResultRow.nullable(),
+  approval: z.string().nullable(),
   receiptSeq: z.int(),
   receiptDigest: z.string().nullable(),
   now: z.string(),
@@ -72,6 +73,7 @@ export const BeginDispatchAnswer = z.discriminatedUnion('kind', [
     uncertain: z.boolean(),
     /** A person is certain that what was begun had no effect. */
     beginAnew: z.boolean(),
+    approval: z.string().nullable(),
     /** Milliseconds since the epoch on the database's clock: the token expires with it. */
     deadlineAtMs: z.int(),
     deadlineInMs: z.int(),
@@ -113,6 +115,7 @@ export const BeginFencingAnswer = z.discriminatedUnion('kind', [
     timeoutMs: z.int(),
     recovery: z.enum(RECOVERIES),
     sideEffect: z.enum(SIDE_EFFECTS),
+    approval: z.string().nullable(),
     receipts: ReceiptFacts,
   }),
   z.object({ kind: z.enum(['closed', 'clear', 'not_fencing']), action: ActionPosition }),
@@ -150,6 +153,6 @@ export const UnattendedAction = z.object({
   capability_id: z.string(),
   request_digest: z.string(),
   affinity_key: z.string().nullable(),
-  cancelled: z.boolean(),
+  news: z.boolean(),
 });
 export type UnattendedAction = z.infer<typeof UnattendedAction>;

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { CANCEL_DECISIONS } from '../domain/action-service';
 import { ACTION_STATES } from '../domain/action-states';
 import { MAX_REASON } from '../domain/plain-text';
+import { Approval, ApprovalToken, PolicyDecision } from './api-approvals';
 import { Answered, Flag, Instant, pageFields, paging, PLAIN_TEXT, reasonText } from './api-common';
 import { ReceiptEntry } from './api-receipts';
 import { Route, RouteAttempt } from './api-routes';
@@ -85,6 +86,14 @@ export const StartActionBody = z.strictObject({
     .min(0)
     .optional()
     .describe('Start it only at this revision of the catalog: that of a verified plan.'),
+  approval: ApprovalToken.optional(),
+  awaitApproval: z
+    .boolean()
+    .default(true)
+    .describe(
+      'false: refuse it where it needs an approval and carries none, rather than ask for one.',
+    ),
+  policyDecision: PolicyDecision.optional().describe('Recorded as given.'),
 });
 
 export const CancelActionBody = z.strictObject({
@@ -95,6 +104,12 @@ const Result = z.object({
   outcome: z.enum(['succeeded', 'failed', 'cancelled']),
   errorCode: z.string().nullable().describe('A stable word for a failure.'),
   resultSha256: z.string().nullable(),
+});
+
+const ProgressReport = z.object({
+  note: z.string(),
+  percent: z.int().nullable().describe('0 to 100; null where its host does not say.'),
+  at: Answered.describe('Since when it says so.'),
 });
 
 /** One action as a row of the list, without its links. */
@@ -115,6 +130,9 @@ export const ActionRow = z.object({
   retryBudget: z.int(),
   affinityKey: z.string().nullable(),
   attemptCount: z.int(),
+  progress: ProgressReport.nullable().describe(
+    'How far its host says it is, while it is under way. It proves nothing.',
+  ),
   result: Result.nullable().describe('Written once; null while there is none.'),
 });
 export type ActionRow = z.infer<typeof ActionRow>;
@@ -126,6 +144,8 @@ export const ActionDetailRow = ActionRow.extend({
   }).nullable(),
   route: Route.nullable().describe('Null until it was first reserved.'),
   attempts: z.array(RouteAttempt).describe('Oldest first; the newest 1000.'),
+  approval: Approval.nullable().describe('Null: none was asked for, or given ahead.'),
+  policyDecision: PolicyDecision.nullable().describe('What the caller has said of its policy.'),
   receipts: z.array(ReceiptEntry).describe('Its chain, oldest first; the newest 1000.'),
   removedAt: Answered.nullable().describe(
     'Since when only its outcome is kept: no request, result, route or attempts. Null while all is.',

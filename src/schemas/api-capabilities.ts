@@ -61,3 +61,43 @@ export const CapabilityPage = z
   })
   .meta({ id: 'CapabilityPage' });
 export type CapabilityPage = z.infer<typeof CapabilityPage>;
+
+/** Exactly one of the two. */
+export const ResolveCapabilityQuery = z
+  .strictObject({
+    capabilityId: Name.optional().describe('One capability, by its id.'),
+    interface: Name.optional().describe('Any capability of this interface.'),
+  })
+  .refine((query) => (query.capabilityId === undefined) !== (query.interface === undefined), {
+    error: 'name either a capability or an interface',
+    path: ['capabilityId'],
+  });
+
+export const CapabilityResolution = z
+  .object({
+    revision: Revision,
+    interface: z.string(),
+    instanceId: z.string(),
+    adapter: z.object({
+      connectorId: z.string(),
+      version: z.string(),
+      provider: z.string(),
+      manifestDigest: z
+        .string()
+        .describe("SHA-256 of the manifest that the version's hosts serve."),
+    }),
+    capabilities: z
+      .array(
+        z.object({
+          capabilityId: z.string(),
+          sideEffect: z.enum(SIDE_EFFECTS),
+          recovery: z.enum(RECOVERIES),
+          contractDigest: z.string(),
+          priority: z.int().describe('Of the binding; the lower one wins.'),
+          policyRevision: z.int(),
+        }),
+      )
+      .describe('What was asked for, as far as this instance serves it; by id, at least one.'),
+  })
+  .meta({ id: 'CapabilityResolution' });
+export type CapabilityResolution = z.infer<typeof CapabilityResolution>;

@@ -1,8 +1,11 @@
 /** The error answer of every endpoint: RFC 9457 with Waybill's stable code. */
 import { z } from 'zod';
+import { ACTION_STATES } from '../domain/action-states';
+import { APPROVAL_STATES } from '../domain/approvals';
 import { BULK_REPLAY_STATES } from '../domain/bulk-replays';
 import { DELIVERY_STATES } from '../domain/delivery-states';
 import { REPIN_FAULTS } from '../domain/repin';
+import { BINDING_FAULTS } from '../domain/routes';
 
 export const Problem = z
   .object({
@@ -14,15 +17,20 @@ export const Problem = z
     field: z.string().optional().describe('The input that is wrong.'),
     requestId: z.string().describe('Names this request in the log of Waybill.'),
     state: z
-      .enum([...DELIVERY_STATES, ...BULK_REPLAY_STATES])
+      .enum([...new Set([...DELIVERY_STATES, ...BULK_REPLAY_STATES, ...ACTION_STATES])])
       .optional()
       .describe(
-        'delivery_not_failed, replay_refused: the state that the delivery or the job is in.',
+        'delivery_not_failed, replay_refused, approval_not_waiting, resolution_refused: the state that ' +
+          'the delivery, the job or the action is in.',
       ),
     reason: z
-      .enum(REPIN_FAULTS)
+      .enum([...REPIN_FAULTS, ...APPROVAL_STATES, ...BINDING_FAULTS])
       .optional()
-      .describe('repin_refused: why the action stays where it is.'),
+      .describe(
+        'repin_refused: why the action stays where it is; approval_not_waiting: what became of its ' +
+          'approval; capability_unavailable, where a capability is resolved: what the binding of the ' +
+          'best priority lacks.',
+      ),
     requestDigest: z
       .string()
       .optional()

@@ -155,6 +155,7 @@ export const BindingRow = z.object({
   enabled: z.boolean(),
   spill: z.enum(SPILLS),
   spread: z.boolean(),
+  approvalRequired: z.boolean(),
   policyRevision: z.number(),
   credentialRevision: z.string(),
   quotaPolicy: z.string().nullable(),
@@ -195,6 +196,8 @@ export const IngressRow = z.object({
   ref: z.string(),
   bodyLimitBytes: z.number(),
   secrets: Json,
+  /** References that it had before, and until when each leads to it; the newest end first. */
+  previous: z.array(z.object({ ref: z.string(), until: z.string() })),
 });
 export type IngressRow = z.infer<typeof IngressRow>;
 

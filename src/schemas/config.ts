@@ -1,15 +1,31 @@
 /** The settings of a process, read once from its environment. docs/operations.md lists them. */
 import { z } from 'zod';
 import { WaybillError } from '../domain/errors';
+import { isLoopbackUrl } from '../domain/loopback';
 import { Duration } from './durations';
 
 const Port = z.coerce.number().int().min(0).max(65_535);
+const CallRate = z.coerce.number().int().min(1).max(100_000_000);
 const PostgresUrl = z.url({ protocol: /^postgres(ql)?$/ });
 /** Addresses and ranges, separated by commas: `10.0.0.0/8, 127.0.0.1`. */
 const AddressList = z
   .string()
   .transform((text) => text.split(',').map((part) => part.trim()))
   .pipe(z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])));
+/** A token travels there. */
+const VaultUrl = z
+  .url({ protocol: /^https?$/ })
+  .refine(
+    (text) => text.startsWith('https:') || isLoopbackUrl(new URL(text)),
+    'must be https, but on loopback',
+  );
+/** Texts separated by commas. */
+const TextList = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== ''),
+);
 const HttpUrl = z.url({ protocol: /^https?$/ });
 
 const Environment = z.object({
@@ -27,15 +43,30 @@ const Environment = z.object({
   WAYBILL_PORT: Port.default(7380),
   WAYBILL_HEALTH_PORT: Port.default(7381),
   WAYBILL_METRICS_PORT: Port.optional(),
+  WAYBILL_GRPC_PORT: Port.default(7383),
+  WAYBILL_GRPC_TLS_CERT: z.string().min(1).optional(),
+  WAYBILL_GRPC_TLS_KEY: z.string().min(1).optional(),
+  WAYBILL_GRPC_PLAIN: z.enum(['on', 'off']).default('off'),
   WAYBILL_PUBLIC_URL: HttpUrl.optional(),
   WAYBILL_TRUSTED_PROXIES: AddressList.default([]),
   WAYBILL_TEMPORAL_UI: HttpUrl.optional(),
 
   WAYBILL_SIGNING_KEY: z.string().min(1).optional(),
   WAYBILL_SECRETS_DIR: z.string().min(1).default('.'),
+  // Vault's own names, so that what is set for its other programs serves. VAULT_TOKEN is a secret and
+  // read where it is used.
+  VAULT_ADDR: VaultUrl.optional(),
+  VAULT_NAMESPACE: z.string().min(1).optional(),
+  VAULT_CACERT: z.string().min(1).optional(),
+  WAYBILL_VAULT_TOKEN_FILE: z.string().min(1).optional(),
+
   WAYBILL_TOKEN_JWKS_URL: HttpUrl.optional(),
   WAYBILL_TOKEN_ISSUER: z.string().min(1).optional(),
   WAYBILL_TOKEN_AUDIENCE: z.string().min(1).default('waybill'),
+
+  WAYBILL_API_SUBJECT_RATE: CallRate.default(60_000),
+  WAYBILL_API_TENANT_RATE: CallRate.default(120_000),
+  WAYBILL_TENANT_SECRETS: TextList.default(['file:{tenant}/']),
 
   WAYBILL_LIFECYCLE_AUDIENCE: z.string().min(1).max(200).default('urn:waybill:lifecycle'),
 
@@ -95,14 +126,23 @@ function shape(env: z.infer<typeof Environment>) {
       temporalUi: env.WAYBILL_TEMPORAL_UI ?? null,
       /** Balancers whose X-Forwarded-For names the sender; it only decides whom a limit counts for. */
       trustedProxies: env.WAYBILL_TRUSTED_PROXIES,
+      /** Calls of the API in a minute, of each process. */
+      callRates: {
+        perSubject: env.WAYBILL_API_SUBJECT_RATE,
+        perTenant: env.WAYBILL_API_TENANT_RATE,
+      },
     },
+    grpc: grpcOf(env),
     signingKeyRef: env.WAYBILL_SIGNING_KEY ?? null,
     secretsDir: env.WAYBILL_SECRETS_DIR,
+    vault: vaultOf(env),
     tokens: {
       jwksUrl: env.WAYBILL_TOKEN_JWKS_URL ?? null,
       issuer: env.WAYBILL_TOKEN_ISSUER ?? null,
       audience: env.WAYBILL_TOKEN_AUDIENCE,
     },
+    /** What references to secrets begin with that a tenant writes itself; `{tenant}` is its name. */
+    tenantSecrets: env.WAYBILL_TENANT_SECRETS,
     /** What a host's call must be addressed to. */
     lifecycleAudience: env.WAYBILL_LIFECYCLE_AUDIENCE,
     /** Where new routes are preferred; never part of a request. */
@@ -122,4 +162,24 @@ function shape(env: z.infer<typeof Environment>) {
     },
     logLevel: env.WAYBILL_LOG_LEVEL,
   } as const;
+}
+
+function grpcOf(env: z.infer<typeof Environment>) {
+  return {
+    port: env.WAYBILL_GRPC_PORT,
+    /** PEM files. */
+    certificateFile: env.WAYBILL_GRPC_TLS_CERT ?? null,
+    privateKeyFile: env.WAYBILL_GRPC_TLS_KEY ?? null,
+    /** Without TLS outside loopback, too: something else before it has TLS. */
+    plain: env.WAYBILL_GRPC_PLAIN === 'on',
+  };
+}
+
+function vaultOf(env: z.infer<typeof Environment>) {
+  return {
+    address: env.VAULT_ADDR ?? null,
+    namespace: env.VAULT_NAMESPACE ?? null,
+    caFile: env.VAULT_CACERT ?? null,
+    tokenFile: env.WAYBILL_VAULT_TOKEN_FILE ?? null,
+  };
 }

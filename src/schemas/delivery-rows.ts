@@ -156,7 +156,11 @@ export const ReleasedAnswer = z.object({
 });
 export type ReleasedAnswer = z.infer<typeof ReleasedAnswer>;
 
-export const ForgottenCounts = z.object({ rejectedPayloads: z.number(), dedupKeys: z.number() });
+export const ForgottenCounts = z.object({
+  rejectedPayloads: z.number(),
+  dedupKeys: z.number(),
+  idempotencyKeys: z.number(),
+});
 
 export const UnattendedDelivery = z.object({
   tenant_id: z.string(),

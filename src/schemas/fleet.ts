@@ -19,6 +19,8 @@ export interface Fleet extends FleetDocuments {
   readonly mistakes: readonly FleetMistake[];
   /** Keys (`thingKey`) of documents with mistakes: a reference to one of them is not dangling. */
   readonly broken: ReadonlySet<string>;
+  /** States of instances as their owner reports them, which no file says: they take no newer revision. */
+  readonly reported?: true;
 }
 
 type FleetDraft = {

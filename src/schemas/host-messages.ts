@@ -4,13 +4,15 @@ import { RECOVERIES, SIDE_EFFECTS } from '../domain/capabilities';
 import {
   HOST_REFUSALS,
   LIFECYCLE_OPERATIONS,
+  PROGRESS_NOTE_CHARS,
   TOKEN_PURPOSES,
   type HostAnswerClaims,
   type HostManifest,
   type LifecycleClaims,
+  type Progress,
   type RouteToken,
 } from '../domain/host-protocol';
-import { storableText } from '../domain/plain-text';
+import { printedLine, storableText } from '../domain/plain-text';
 import { REPLICA_STATUSES } from '../domain/registry-ports';
 
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
@@ -22,7 +24,10 @@ const Text = z
   .max(200)
   .regex(/^[^\p{Cc}\p{Cs}]+$/u);
 const Instant = z.number().nonnegative();
-const Did = z.string().startsWith('did:key:z').max(128);
+const Did = z
+  .string()
+  .max(128)
+  .regex(/^did:key:z/);
 
 /** Fits a path segment as it is and cannot be a relative one. */
 export const ActionId = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$/);
@@ -57,6 +62,15 @@ export const RouteTokenSchema: z.ZodType<RouteToken> = z.object({
   body_sha256: Sha256,
 });
 
+/** For people: what cannot be read of it costs no answer. */
+const ProgressSchema: z.ZodType<Progress> = z.object({
+  note: z
+    .string()
+    .meta({ maxLength: PROGRESS_NOTE_CHARS })
+    .transform((note) => printedLine(note, PROGRESS_NOTE_CHARS)),
+  percent: z.number().min(0).max(100).transform(Math.round).nullable().catch(null),
+});
+
 const succeeded = z.object({ kind: z.literal('succeeded'), result: z.json() });
 const failed = z.object({
   kind: z.literal('failed'),
@@ -67,7 +81,7 @@ const failed = z.object({
 const others = [
   z.object({
     kind: z.literal('running'),
-    progress: z.string().max(500).transform(storableText).nullable(),
+    progress: ProgressSchema.nullable().catch(null),
   }),
   z.object({ kind: z.literal('not_started') }),
   z.object({ kind: z.literal('unknown') }),

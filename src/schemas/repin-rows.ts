@@ -16,6 +16,7 @@ export const BeginRepinRow = z.discriminatedUnion('kind', [
     sentAgoMs: z.int().nullable(),
     timeoutMs: z.int(),
     mayBeOnTheWire: z.boolean(),
+    approval: z.string().nullable(),
   }),
   refused,
   z.object({ kind: z.enum(['already', 'unknown_action']) }),

@@ -4,6 +4,7 @@ import { RECOVERIES, SIDE_EFFECTS } from '../domain/capabilities';
 import { tenantId } from '../domain/ids';
 import { REPLICA_STATUSES } from '../domain/registry-ports';
 import type {
+  BoundContract,
   CapabilityContract,
   FleetStatus,
   LifecycleAnswer,
@@ -64,7 +65,8 @@ export const OverdueAttempt = z.object({
 });
 export type OverdueAttempt = z.infer<typeof OverdueAttempt>;
 
-export const CapabilityRow = z.object({
+/** What every reader of a capability gets. */
+export const ContractRow = z.object({
   capabilityId: z.string(),
   interfaceName: z.string(),
   sideEffect: z.enum(SIDE_EFFECTS),
@@ -73,3 +75,7 @@ export const CapabilityRow = z.object({
   resultSchema: z.json(),
   contractDigest: z.string(),
 }) satisfies z.ZodType<CapabilityContract>;
+
+export const CapabilityRow = ContractRow.extend({
+  approvalNeeded: z.boolean(),
+}) satisfies z.ZodType<BoundContract>;

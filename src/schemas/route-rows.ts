@@ -10,7 +10,7 @@ import type {
   RouteAssignment,
   SettleAnswer,
 } from '../domain/routes';
-import { SETTLEMENTS, TRANSPORTS } from '../domain/routes';
+import { BINDING_FAULTS, SETTLEMENTS, TRANSPORTS } from '../domain/routes';
 
 export const ActionResultRow = z.object({
   outcome: z.enum(['succeeded', 'failed', 'cancelled']),
@@ -52,6 +52,8 @@ const Reservation = z.object({
 
 const retryInMs = z.int();
 
+export const BindingFaultRow = z.enum(BINDING_FAULTS);
+
 export const ReserveAnswerRow = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('reserved'), route: RouteRow, reservation: Reservation }),
   z.object({
@@ -65,13 +67,10 @@ export const ReserveAnswerRow = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('conflict'), detail: z.string() }),
   z.object({ kind: z.literal('unknown_action') }),
   z.object({ kind: z.literal('not_requested'), state: z.enum(ACTION_STATES) }),
+  z.object({ kind: z.literal('approval_required') }),
   z.object({
     kind: z.literal('binding_unavailable'),
-    why: z.enum([
-      ...(['no_binding', 'binding_disabled', 'instance_disabled', 'connector_disabled'] as const),
-      ...(['version_not_active', 'capability_not_offered', 'credential_revoked'] as const),
-      ...(['evidence_expired', 'affinity_unavailable'] as const),
-    ]),
+    why: BindingFaultRow,
   }),
   z.object({
     kind: z.literal('replica_unavailable'),

@@ -1,11 +1,12 @@
 /** References to secrets as a fleet file writes them. The secret itself never stands there. */
 import { posix } from 'node:path';
 import { z } from 'zod';
+import { parseVaultReference } from '../domain/vault-references';
 
 const ENVIRONMENT = /^env:[A-Za-z_][A-Za-z0-9_]*$/;
 const MAX_LENGTH = 1000;
 
-/** `env:NAME` or `file:PATH`. A mistake never repeats the text: it may be the secret itself. */
+/** `env:NAME`, `file:PATH` or `vault:MOUNT/PATH#KEY`. A mistake never repeats the text: it may be the secret itself. */
 export const SecretReference = z
   .string()
   .max(MAX_LENGTH, { abort: true })
@@ -17,11 +18,11 @@ export const SecretReference = z
 function problemOf(text: string): string | null {
   if (ENVIRONMENT.test(text)) return null;
   if (text.startsWith('vault:')) {
-    return 'references to Vault are not supported in this version; write env:NAME or file:PATH';
+    return parseVaultReference(text) === null ? 'write vault:MOUNT/PATH#KEY' : null;
   }
   const path = text.startsWith('file:') ? text.slice('file:'.length) : '';
   if (path.trim() === '' || path.includes('\0')) {
-    return 'write a reference, env:NAME or file:PATH, never the secret itself';
+    return 'write a reference, env:NAME, file:PATH or vault:MOUNT/PATH#KEY, never the secret itself';
   }
   if (path.endsWith('/')) return 'a path that ends in / names a folder, and no file';
   const climbs = /^\.\.(\/|$)/.test(posix.normalize(path));

@@ -3,6 +3,8 @@ import type { ResolvedSecret, SecretProvider } from './provider';
 export interface SecretCacheOptions {
   /** How long a value is used without reading it again: the longest delay of a rotation. */
   readonly ttlMs: number;
+  /** How long it is remembered that one could not be read; absent: not at all. */
+  readonly failureTtlMs?: number;
   /** A clock that only goes forward, in ms. */
   readonly nowMs: () => number;
   /** Most references that are held; the oldest one makes room. */
@@ -11,25 +13,27 @@ export interface SecretCacheOptions {
 
 interface Entry {
   readonly secret: Promise<ResolvedSecret>;
-  readonly readAtMs: number;
+  /** On the clock: read again from then on. */
+  endsAtMs: number;
 }
 
 /**
- * Keeps what a provider answered for a short time. Simultaneous calls read once; a failure is not
- * kept, and an old value is never used in its place.
+ * Keeps what a provider answered for a short time. Simultaneous calls read once; a failure is kept
+ * shorter, and an old value is never used in its place.
  */
 export function cachedSecrets(
   provider: SecretProvider,
-  { ttlMs, nowMs, maxEntries = 1000 }: SecretCacheOptions,
+  { ttlMs, failureTtlMs = 0, nowMs, maxEntries = 1000 }: SecretCacheOptions,
 ): SecretProvider {
   const entries = new Map<string, Entry>();
 
   function read(ref: string): Promise<ResolvedSecret> {
-    const entry = { secret: provider.resolve(ref), readAtMs: nowMs() };
+    const entry: Entry = { secret: provider.resolve(ref), endsAtMs: nowMs() + ttlMs };
     entries.delete(ref);
     entries.set(ref, entry);
+    // A value that took long is as old as its reading; a failure counts from when it was known.
     entry.secret.catch(() => {
-      if (entries.get(ref) === entry) entries.delete(ref);
+      entry.endsAtMs = nowMs() + failureTtlMs;
     });
     for (const oldest of entries.keys()) {
       if (entries.size <= maxEntries) break;
@@ -41,7 +45,7 @@ export function cachedSecrets(
   return {
     resolve(ref) {
       const entry = entries.get(ref);
-      return entry && nowMs() - entry.readAtMs < ttlMs ? entry.secret : read(ref);
+      return entry && nowMs() < entry.endsAtMs ? entry.secret : read(ref);
     },
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The port through which secrets are read. A row, log or history holds only the reference: `env:NAME`
- * or `file:PATH`.
+ * The port through which secrets are read. A row, log or history holds only the reference: `env:NAME`,
+ * `file:PATH` or `vault:MOUNT/PATH#KEY`.
  */
 import { createHash } from 'node:crypto';
 import { SecretText } from './secret-text';
@@ -17,7 +17,7 @@ export interface SecretProvider {
 }
 
 export type SecretFault =
-  'malformed' | 'not_supported' | 'not_found' | 'unreadable' | 'empty' | 'no_key';
+  'malformed' | 'not_configured' | 'not_found' | 'unreadable' | 'empty' | 'no_key';
 
 /** Why a secret could not be read or used. Names the reference, never the value. */
 export class SecretError extends Error {

@@ -110,7 +110,7 @@ async function start(
 }
 
 /** What keeps an action from being started, whenever it is tried again. */
-const REFUSALS = ['capability_unavailable', 'approval_required', 'action_request_invalid'] as const;
+const REFUSALS = ['capability_unavailable', 'action_request_invalid'] as const;
 
 type Built =
   | { readonly kind: 'built'; readonly request: unknown; readonly affinityKey: string | null }

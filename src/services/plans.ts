@@ -43,11 +43,10 @@ function judge(
     const unknown = { sideEffect: null, approvalNeeded: null };
     return { stepId, capabilityId, visible: false, errors: [], ...unknown };
   }
-  const { sideEffect } = contract;
+  const { sideEffect, approvalNeeded } = contract;
   const bytes = Buffer.from(canonicalJson(request));
   const problem = sizeProblem(bytes) ?? checks.problem(contract, request);
   const errors =
     problem === null ? [] : [{ field: problem.field ?? 'request', message: problem.detail }];
-  const approvalNeeded = sideEffect === 'external';
   return { stepId, capabilityId, visible: true, errors, sideEffect, approvalNeeded };
 }

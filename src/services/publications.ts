@@ -91,10 +91,53 @@ async function difference(control: Database, fleet: Fleet): Promise<FleetDiffere
   return { revision: published.revision, changes: compare(fleet, published).changes };
 }
 
+/** Who publishes, and why where a reason was asked for; for the audit. */
+export interface Publisher {
+  readonly actor: string;
+  readonly reason?: string;
+}
+
+/**
+ * Publishes a change that is made of what is there: `plan` runs with other publishers kept away, in the
+ * transaction of the publication, and answers the fleet (null: nothing to publish). It may run again
+ * after a conflict. All else as `publishFleet`.
+ * @param control a pool of the role waybill_control
+ */
+export async function publishChange(
+  control: Database,
+  plan: (run: Run) => Promise<Fleet | null>,
+  publisher: Publisher,
+): Promise<void> {
+  await control.transaction(async (run) => {
+    await keepPublishersAway(run);
+    const fleet = await plan(run);
+    if (fleet !== null) await publishLocked(run, fleet, publisher);
+  });
+}
+
+/**
+ * What publishing the fleet would change, as seen by the transaction.
+ * @throws FleetInvalid as `publishFleet` does
+ */
+export async function changesOf(run: Run, fleet: Fleet): Promise<readonly FleetChange[]> {
+  return compare(fleet, await readPublished(run, fleet)).changes;
+}
+
 async function publish(run: Run, fleet: Fleet, actor: string): Promise<PublishedFleet> {
-  if (!(await lockPublisher(run, PUBLISHER_WAIT_MS))) {
-    throw new WaybillError('publication_busy', 'somebody else publishes; try again');
-  }
+  await keepPublishersAway(run);
+  return await publishLocked(run, fleet, { actor });
+}
+
+async function keepPublishersAway(run: Run): Promise<void> {
+  if (await lockPublisher(run, PUBLISHER_WAIT_MS)) return;
+  throw new WaybillError('publication_busy', 'somebody else publishes; try again');
+}
+
+async function publishLocked(
+  run: Run,
+  fleet: Fleet,
+  { actor, reason }: Publisher,
+): Promise<PublishedFleet> {
   const published = await readPublished(run, fleet);
   const draft = compare(fleet, published);
   if (draft.changes.length === 0) return unchanged(published.revision);
@@ -107,7 +150,8 @@ async function publish(run: Run, fleet: Fleet, actor: string): Promise<Published
     ? draft
     : compare(fleet, { ...published, subscriptions });
   if (changes.length === 0) return unchanged(published.revision);
-  const revision = await finishPublication(run, rows, { actor, detail: audited(changes) });
+  const detail = { ...audited(changes), ...(reason === undefined ? {} : { reason }) };
+  const revision = await finishPublication(run, rows, { actor, detail });
   return { revision, changed: true, changes };
 }
 

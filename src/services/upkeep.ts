@@ -39,7 +39,7 @@ export async function retain(
   return { ...total, more };
 }
 
-/** Removes dedup keys, bytes of rejected requests and events whose time is over. */
+/** Removes dedup keys, bytes of rejected requests, kept answers and events whose time is over. */
 export async function forget(
   operations: Database,
   signal: AbortSignal,

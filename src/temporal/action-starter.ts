@@ -2,7 +2,7 @@
  * Starting and nudging action workflows. Both are hints: Postgres knows which actions are open, and a
  * loop makes good what was missed here.
  */
-import type { Client, WorkflowOptions } from '@temporalio/client';
+import { type Client, WorkflowNotFoundError, type WorkflowOptions } from '@temporalio/client';
 import {
   SearchAttributeType,
   TypedSearchAttributes,
@@ -41,6 +41,15 @@ export class ActionWorkflows {
       signal: NUDGE_SIGNAL,
       signalArgs: [],
     });
+  }
+
+  /** Tells a workflow that its row has changed, if one runs. */
+  async tell(action: ActionIdentity): Promise<void> {
+    try {
+      await this.#client.workflow.getHandle(actionWorkflowId(action)).signal(NUDGE_SIGNAL);
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+    }
   }
 
   #options(action: ActionIdentity) {

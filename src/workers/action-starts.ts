@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino';
 import type { ActionIdentity } from '../domain/action-activities';
+import type { AttendReason } from '../services/actions/nudging';
 import type { ActionWorkflows } from '../temporal/action-starter';
 
 /** Hints under way at once; what comes on top is left to the loop. */
@@ -20,11 +21,10 @@ export class ActionStarts {
   }
 
   /** Returns at once and never throws. */
-  attend(action: ActionIdentity, why: 'start' | 'nudge'): void {
+  attend(action: ActionIdentity, why: AttendReason): void {
     if (this.#pending >= MAX_PENDING) return;
     this.#pending += 1;
-    const hint = why === 'start' ? this.#workflows.ensure(action) : this.#workflows.nudge(action);
-    hint
+    this.#hint(action, why)
       .catch((error: unknown) => {
         const { tenantId, actionId } = action;
         const err = error instanceof Error ? error.message : String(error);
@@ -36,5 +36,18 @@ export class ActionStarts {
       .finally(() => {
         this.#pending -= 1;
       });
+  }
+
+  async #hint(action: ActionIdentity, why: AttendReason): Promise<void> {
+    switch (why) {
+      case 'start':
+        await this.#workflows.ensure(action);
+        return;
+      case 'nudge':
+        await this.#workflows.nudge(action);
+        return;
+      case 'over':
+        await this.#workflows.tell(action);
+    }
   }
 }

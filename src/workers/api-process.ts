@@ -28,9 +28,11 @@ import type { Telemetry } from '../telemetry/telemetry';
 import { createTelemetry } from '../telemetry/telemetry';
 import { temporalClient, temporalSettings } from '../temporal/connections';
 import { nudging } from './bulk-replay-nudges';
+import { adminDeps } from './admin-deps';
 import { Closers } from './closers';
 import { openDatabase } from './databases';
 import { DeliveryStarts } from './delivery-starts';
+import { grpcTls, serveGrpc } from './grpc-server';
 import { namingPort } from './naming-port';
 import { startPrivateServer } from './private-server';
 import { ingressCounting } from './ingress-counting';
@@ -38,7 +40,8 @@ import { repinning } from './repinning';
 import { processSecrets } from './secrets';
 import { developmentKeyText, loadSigningKeyText } from './signing-keys';
 import { startServices } from './worker-services';
-import { bulkReplayWorkflows, deliveryWorkflows } from './workflows';
+import { bulkReplayWorkflows, certificationWorkflows, deliveryWorkflows } from './workflows';
+import { certifying } from './certifying';
 
 export interface ApiOptions {
   readonly serve: {
@@ -46,12 +49,18 @@ export interface ApiOptions {
     readonly ingress: boolean;
     /** Where hosts register and renew their leases. */
     readonly lifecycle: boolean;
+    /** Calls that change the catalog. */
+    readonly admin: boolean;
+    /** On a port of its own. */
+    readonly grpc: boolean;
   };
 }
 
 export interface RunningApi {
   /** Where it listens, with the port that was really taken. */
   readonly url: string;
+  /** `host:port` of the gRPC server; null: not served. */
+  readonly grpcAddress: string | null;
   stop(): Promise<void>;
 }
 
@@ -67,9 +76,9 @@ export async function startApi(
 ): Promise<RunningApi> {
   const closers = new Closers();
   try {
-    const url = await start({ config, options, log }, closers);
-    log.info({ url, serve: options.serve }, 'api started');
-    return { url, stop: () => closers.close() };
+    const started = await start({ config, options, log }, closers);
+    log.info({ ...started, serve: options.serve }, 'api started');
+    return { ...started, stop: () => closers.close() };
   } catch (error) {
     await Promise.allSettled([closers.close()]);
     throw error;
@@ -83,30 +92,34 @@ interface Wanted {
 }
 
 /** Answers where it listens. */
-async function start(wanted: Wanted, closers: Closers): Promise<string> {
+async function start(wanted: Wanted, closers: Closers): Promise<Omit<RunningApi, 'stop'>> {
   const { config, options, log } = wanted;
+  const { api, ingress, lifecycle, admin, grpc } = options.serve;
+  const tls = grpc ? await grpcTls(config) : null;
   // Nobody asks an ingress for a token, nor a host.
-  const tokens = options.serve.api ? await tokenVerifier(config) : null;
+  const tokens = api || admin || grpc ? await tokenVerifier(config) : null;
+  const open = (served: boolean, role: ServedRole) =>
+    served ? openPool(wanted, closers, role) : null;
   const pools: Pools = {
-    data:
-      options.serve.api || options.serve.ingress
-        ? await openPool(wanted, closers, 'waybill_data')
-        : null,
-    fleet: options.serve.lifecycle ? await openPool(wanted, closers, 'waybill_lifecycle') : null,
+    data: await open(api || ingress || admin || grpc, 'waybill_data'),
+    fleet: await open(lifecycle, 'waybill_lifecycle'),
+    control: await open(admin, 'waybill_control'),
   };
   const telemetry = createTelemetry({ service: 'waybill-api' });
   const common = await commonParts({ ...wanted, pools, tokens, telemetry });
-  const server = createServer(
+  const parts =
     pools.data === null
-      ? { ...serverDeps(common), serve: null }
-      : httpDeps({ ...common, data: pools.data, client: openTemporal(closers) }, closers),
-  );
+      ? null
+      : httpDeps({ ...common, data: pools.data, client: openTemporal(closers) }, closers);
+  const server = createServer(parts ?? { ...serverDeps(common), serve: null });
   const metrics = await serveMetrics(config, log, telemetry);
   closers.add(() => metrics?.close());
   closers.add(() => server.close());
   const { host, port } = config.http;
   const wish = { host, port, setting: 'WAYBILL_PORT' };
-  return await namingPort(wish, () => server.listen({ host, port }));
+  const url = await namingPort(wish, () => server.listen({ host, port }));
+  if (!grpc || parts === null || tokens === null) return { url, grpcAddress: null };
+  return { url, grpcAddress: await serveGrpc({ ...parts, config, tokens, tls }, closers) };
 }
 
 /** One for each role that something served here needs, and no other. */
@@ -115,12 +128,16 @@ interface Pools {
   readonly data: Database | null;
   /** Lifecycle. */
   readonly fleet: Database | null;
+  /** Admin: whoever serves none of it cannot write the catalog. */
+  readonly control: Database | null;
 }
+
+type ServedRole = 'waybill_data' | 'waybill_lifecycle' | 'waybill_control';
 
 async function openPool(
   { config, log }: Wanted,
   closers: Closers,
-  role: 'waybill_data' | 'waybill_lifecycle',
+  role: ServedRole,
 ): Promise<Database> {
   const pool = openDatabase(config, role, log);
   closers.add(() => pool.close());
@@ -178,7 +195,7 @@ interface Parts extends CommonParts {
 }
 
 function httpDeps(parts: Parts, closers: Closers): HttpDeps {
-  const { config, log, data, tokens, telemetry, secrets, keyText, signingKey } = parts;
+  const { config, log, data, telemetry, secrets, keyText, signingKey } = parts;
   const starting = startServices(parts, parts.signingKey);
   const replays = { data, signingKey, metrics: telemetry.deliveries };
   const starter = new DeliveryStarts(deliveryWorkflows(config, parts.client), data, log);
@@ -199,17 +216,29 @@ function httpDeps(parts: Parts, closers: Closers): HttpDeps {
       nudge: nudging(bulkReplayWorkflows(config, parts.client), log),
       newJobId: () => replayJobId(uuidv7()),
     },
+    certifications: certifying(certificationWorkflows(config, parts.client), signingKey),
     actions: actionService(starting),
     repin: repinning(starting, signingKey, closers),
     exportReceipts: (tenant) => exportReceipts({ data, signingKey, nowMs: Date.now }, tenant),
     temporalUi: config.http.temporalUi,
     namespace: temporalSettings().namespace,
-    serve: { ingress: parts.options.serve.ingress, api: tokens === null ? null : { tokens } },
+    serve: servedParts(parts),
+    callRates: config.http.callRates,
     publicBaseUrl: config.http.publicUrl,
     // Every process of the deployment signs receipts with one key, so they agree on this one, too.
     cursorKey: createHmac('sha256', keyText).update('waybill-cursors').digest(),
     newDeliveryId,
     count: ingressCounting(telemetry),
+  };
+}
+
+function servedParts({ config, options, pools, tokens }: Parts): HttpDeps['serve'] {
+  const { api, ingress } = options.serve;
+  const { control } = pools;
+  return {
+    ingress,
+    api: tokens === null || !api ? null : { tokens },
+    admin: tokens === null || control === null ? null : { tokens, ...adminDeps(config, control) },
   };
 }
 
@@ -229,8 +258,9 @@ async function serveMetrics(config: Config, log: Logger, telemetry: Telemetry) {
 }
 
 /** Deliveries are accepted while Temporal is away, so only Postgres decides. */
-async function readiness({ data, fleet }: Pools): Promise<Readiness> {
+async function readiness({ data, fleet, control }: Pools): Promise<Readiness> {
   try {
+    if (control !== null) await checkDatabase(control, 'waybill_control');
     if (data !== null) await checkDatabase(data, 'waybill_data');
     if (fleet !== null) await checkDatabase(fleet, 'waybill_lifecycle');
     return { ready: true, checks: { postgres: 'ok' } };

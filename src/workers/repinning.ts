@@ -5,7 +5,8 @@ import { createHostClient } from '../hosts/client';
 import { ROUTE_TOKEN_ISSUER } from '../hosts/protocol/route-tokens';
 import type { HttpDeps } from '../http/deps';
 import { repinAction } from '../services/actions/repin';
-import { nudge, type StartServices } from '../services/actions/starting';
+import { nudge } from '../services/actions/nudging';
+import type { StartServices } from '../services/actions/starting';
 import type { SigningKey } from '../signing/keys';
 import type { Closers } from './closers';
 

@@ -6,6 +6,7 @@ import { Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { actionActivities } from '../activities/actions';
 import { bulkReplayActivities } from '../activities/bulk-replays';
+import { certificationActivities } from '../activities/certifications';
 import { deliveryActivities } from '../activities/deliveries';
 import { operationsActivities } from '../activities/operations';
 import { checkDatabase } from '../db/migrations';
@@ -152,6 +153,7 @@ function activitiesOf(queue: Queue, services: WorkerServices): object {
       return {
         ...operationsActivities(services.upkeep),
         ...bulkReplayActivities(services.bulkReplays),
+        ...certificationActivities(services.certifications),
       };
   }
 }

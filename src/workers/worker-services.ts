@@ -15,6 +15,8 @@ import { actionSigner } from '../services/actions/receipts';
 import { RequestChecks } from '../services/actions/request-checks';
 import type { StartServices } from '../services/actions/starting';
 import type { AttemptServices } from '../services/attempt-services';
+import { loadShippedSchemes } from '../schemas/shipped-schemes';
+import type { CertificationServices } from '../services/certification';
 import type { BulkReplayServices } from '../services/bulk-replays';
 import type { PublishingServices } from '../services/event-publishing';
 import type { UpkeepServices } from '../services/upkeep';
@@ -34,6 +36,9 @@ import { actionWorkflows, deliveryWorkflows, taskQueue } from './workflows';
 /** Longer than a dispatch waits for a worker: what nobody took on is over before its reservation is. */
 const RESERVATION_HOLD_MS = 45_000;
 
+/** Most calls are over before; a page that people look at is not older than that. */
+const WATCH_MS = 5_000;
+
 /** What one line of the log says; `waybill routes audit` lists them all. */
 const LOGGED_DIFFERENCES = 20;
 
@@ -42,6 +47,7 @@ export interface WorkerServices {
   readonly actions: ActionServices;
   readonly upkeep: UpkeepServices;
   readonly bulkReplays: BulkReplayServices;
+  readonly certifications: CertificationServices;
   readonly publishing: PublishingServices;
   readonly clock: DatabaseClock;
 }
@@ -97,11 +103,16 @@ export async function workerServices(
       routes: actionTargetResolver(data, config.topology),
       random: Math.random,
       holdMs: RESERVATION_HOLD_MS,
+      watchMs: WATCH_MS,
     },
     bulkReplays: {
       ...{ data, signingKey, metrics: telemetry.deliveries },
       random: Math.random,
       nudge: (ref, about) => replayed.replay(ref, about),
+    },
+    certifications: {
+      ...{ operations, signingKey, shippedSchemes: loadShippedSchemes },
+      nowMs: () => clock.nowMs(),
     },
     upkeep: {
       operations,

@@ -3,6 +3,7 @@ import type { Client } from '@temporalio/client';
 import type { Queue } from '../domain/workflow-ids';
 import type { Config } from '../schemas/config';
 import { ActionWorkflows } from '../temporal/action-starter';
+import { CertificationWorkflows } from '../temporal/certification-starter';
 import { BulkReplayWorkflows } from '../temporal/bulk-replay-starter';
 import { DeliveryWorkflows } from '../temporal/delivery-starter';
 
@@ -11,6 +12,9 @@ const OPERATOR_POLLS = 10;
 
 /** How long a dispatch waits for a worker before it is proven that nothing was sent. */
 const PICK_UP_MS = 30_000;
+
+/** How long a certification waits for a host of the sandbox. */
+const HOST_WAIT_MS = 10 * 60_000;
 
 export function taskQueue(config: Config, queue: Queue): string {
   return `${config.temporal.taskQueuePrefix}${queue}`;
@@ -28,6 +32,13 @@ export function deliveryWorkflows(config: Config, client: Client): DeliveryWorkf
 export function bulkReplayWorkflows(config: Config, client: Client): BulkReplayWorkflows {
   return new BulkReplayWorkflows(client, taskQueue(config, 'operations'), {
     waitMs: config.temporal.failedWaitMs,
+    heartbeatMs: config.temporal.heartbeatMs,
+  });
+}
+
+export function certificationWorkflows(config: Config, client: Client): CertificationWorkflows {
+  return new CertificationWorkflows(client, taskQueue(config, 'operations'), {
+    hostWaitMs: HOST_WAIT_MS,
     heartbeatMs: config.temporal.heartbeatMs,
   });
 }

@@ -22,7 +22,9 @@ import { troubleOf } from './trouble';
 /** `never_taken`: no worker picked it up in time. `lost`: whatever it did, nobody heard of it. */
 export type Ended<Answer> = Answer | Trouble | { readonly kind: 'never_taken' | 'lost' };
 
-type Local = 'nextStep' | 'settleAttempt' | 'cancelAction' | 'resolveAction';
+type Local =
+  | ('nextStep' | 'settleAttempt' | 'cancelAction' | 'resolveAction')
+  | ('approveAction' | 'denyAction');
 
 /** Short and idempotent; a try that fails is made again at once a few times, then it is trouble. */
 export function localActivities(): Pick<ActionActivities, Local> {

@@ -1,38 +1,32 @@
 /** One action's steps and waits. Each step asks the row; nothing here is a fact. */
-import {
-  ApplicationFailure,
-  condition,
-  getCurrentDetails,
-  getExternalWorkflowHandle,
-  log,
-  setCurrentDetails,
-} from '@temporalio/workflow';
+import { condition, getExternalWorkflowHandle, setCurrentDetails } from '@temporalio/workflow';
 import type {
   ActionWorkflowInput,
   Asked,
+  AwaitingApproval,
   Closed,
   Dispatched,
   NextStep,
   OperatorNeeded,
-  ResolveAnswer,
   SettleStep,
 } from '../domain/action-activities';
 import {
   againDetails,
+  approvalDetails,
   operatorDetails,
   resendDetails,
   runningDetails,
   waitDetails,
 } from '../domain/action-details';
-import { checkCancelSignal, readResolution } from '../domain/action-requests';
+import { followMs } from '../domain/action-retry';
 import type { ActionState } from '../domain/action-states';
 import { NUDGE_SIGNAL } from '../domain/delivery-activities';
 import type { DeliveryId } from '../domain/ids';
 import { backoffMs } from '../domain/retry';
-import { refusedDetails } from '../domain/waiting-details';
 import { deliveryWorkflowId } from '../domain/workflow-ids';
 import type { Ended } from './action-activities';
 import { localActivities, tryAsk, tryDispatch, tryLocal } from './action-activities';
+import { ActionDecisions } from './action-decisions';
 import { Waiting } from './waiting';
 import { WaitingMark } from './waiting-mark';
 
@@ -51,6 +45,8 @@ export class ActionActor {
   readonly #local = localActivities();
   readonly #mark = new WaitingMark('requested');
   readonly #waiting = new Waiting('action', this.#mark);
+  /** What people decide meanwhile. */
+  readonly decisions: ActionDecisions;
   /** The ordinal of the next attempt, as far as this run knows. */
   #attemptNo = 1;
   #highestFence: number | null = null;
@@ -58,52 +54,15 @@ export class ActionActor {
   #refusals = 0;
   #rounds = 0;
   #troubles = 0;
-  #needsOperator = false;
 
   constructor(input: ActionWorkflowInput) {
     this.#input = input;
     this.#ref = { tenantId: input.tenantId, actionId: input.actionId };
+    this.decisions = new ActionDecisions(input, this.#waiting);
   }
 
   nudge(): void {
     this.#waiting.nudge();
-  }
-
-  /** Why the update `resolve` cannot be taken now; null: it can. */
-  unresolvable(): string | null {
-    return this.#needsOperator ? null : 'the action does not need an operator now';
-  }
-
-  /** From the Temporal UI: decided on the row first, like a cancel by the API. */
-  async cancel(given: unknown): Promise<void> {
-    const request = checkCancelSignal(given);
-    if (!request.ok) {
-      log.warn('the cancel was refused', { refusal: request.problem });
-      setCurrentDetails(refusedDetails('signal', request.problem, getCurrentDetails()));
-      return;
-    }
-    const { cancelledBy, reason } = request;
-    const decided = await tryLocal(() =>
-      this.#local.cancelAction({ ...this.#ref, cancelledBy, reason }),
-    );
-    if (decided.kind === 'trouble') {
-      const refusal = 'it could not be decided; send the signal again';
-      setCurrentDetails(refusedDetails('signal', refusal, getCurrentDetails()));
-      return;
-    }
-    this.nudge();
-  }
-
-  /** What a person says became of it. */
-  async resolve(given: unknown): Promise<ResolveAnswer> {
-    const answer = await tryLocal(() =>
-      this.#local.resolveAction({ ...this.#ref, ...readResolution(given) }),
-    );
-    if (answer.kind === 'trouble') {
-      throw ApplicationFailure.create({ type: answer.code, message: answer.message });
-    }
-    this.nudge();
-    return answer;
   }
 
   /** One step and the waiting that follows from it; a result ends the workflow. */
@@ -120,7 +79,7 @@ export class ActionActor {
     );
     this.#troubles = next.kind === 'trouble' ? this.#troubles + 1 : 0;
     this.#refusals = next.kind === 'wait' ? this.#refusals + 1 : 0;
-    this.#needsOperator = next.kind === 'operator';
+    this.decisions.wanted = next.kind;
     if (next.kind !== 'ask') this.#rounds = 0;
     switch (next.kind) {
       case 'send':
@@ -135,6 +94,8 @@ export class ActionActor {
       case 'wait':
         this.#show(next.state, waitDetails(next), next.forMs);
         return await this.#waiting.pause(next.forMs);
+      case 'approval':
+        return await this.#awaitApproval(next);
       case 'operator':
         return await this.#standBy(next);
       case 'closed':
@@ -149,7 +110,8 @@ export class ActionActor {
   async #send(next: Extract<NextStep, { kind: 'send' }>): Promise<ActionResult | null> {
     this.#attemptNo = next.attemptNo + 1;
     for (let round = 0; ; round += 1) {
-      const request = { ...this.#ref, fence: next.fence, resume: round > 0 };
+      const resume = round > 0;
+      const request = { ...this.#ref, fence: next.fence, resume, followMs: followMs(round) };
       const sending = { ended: false };
       const sent = tryDispatch(this.#input, request).finally(() => {
         sending.ended = true;
@@ -247,6 +209,12 @@ export class ActionActor {
         this.#troubles = this.#rounds;
         return await this.#waiting.recover(asked, this.#troubles);
     }
+  }
+
+  /** Nothing is held meanwhile. The row says when it is over; this only looks. */
+  async #awaitApproval(needed: AwaitingApproval): Promise<null> {
+    this.#mark.enter('awaiting_approval', approvalDetails(needed, this.#input));
+    return await this.#waiting.pause(Math.min(needed.forMs, this.#input.heldPollMs));
   }
 
   async #standBy(needed: OperatorNeeded): Promise<null> {

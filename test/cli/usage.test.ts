@@ -92,7 +92,7 @@ test.each([
     '30s, 5m or 2h',
   ],
   ['a cancelling without a reason', ['actions', 'cancel', 'a'], '--reason <text>'],
-  ['a part that there is not', ['api', '--serve', 'grpc'], 'api, ingress, lifecycle'],
+  ['a part that there is not', ['api', '--serve', 'grpc'], 'api, ingress, lifecycle, admin'],
   ['a story of another fleet', ['up', '--story', '--fleet', 'x.yaml'], '--story'],
 ])('%s is one line that says what to do instead', async (_what, args, remedy) => {
   const ended = await waybill(args);

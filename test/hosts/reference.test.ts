@@ -90,7 +90,7 @@ test('slow work is cancelled at the provider, and stays cancelled', async () => 
   await until('the report is being built', async () => {
     const state = await client.read(asked);
     const outcome = state.kind === 'answered' ? state.outcome : null;
-    return outcome?.kind === 'running' ? outcome.progress : null;
+    return outcome?.kind === 'running' ? outcome.progress?.note : null;
   });
   const cancelled = { outcome: { kind: 'cancelled' } };
   expect(await client.cancel({ ...asked, fence: 11 })).toMatchObject(cancelled);

@@ -31,7 +31,7 @@ const REFUSED = [
   ...SCOPE.map((scope) => refusalWords({ kind: 'capacity_exceeded', scope, retryInMs })),
   refusalWords({ kind: 'conflict', detail: '' }),
   refusalWords({ kind: 'rate_limited', instanceId: '', retryInMs }),
-  ...(['contended', 'approval', 'deadline'] as const).map((kind) => refusalWords({ kind })),
+  ...(['contended', 'deadline'] as const).map((kind) => refusalWords({ kind })),
   refusalWords({ kind: 'budget', attempts: 1 }),
   refusalWords({ kind: 'no_route', why: { reason: '', detail: '' } }),
 ].map(({ reason }) => reason);
@@ -63,14 +63,14 @@ const LITERALS = [
 
 /** The words of functions in SQL: what is written as a reason, or handed to an operator for one. */
 const IN_SQL = projectFiles('migrations')
-  .filter((file) => file.endsWith('.sql') && /^migrations\/0(1[6-9]|2)/.test(file))
+  .filter((file) => file.endsWith('.sql') && /^migrations\/0(1[6-9]|2)|approvals\.sql$/.test(file))
   .flatMap((file) => [
     ...read(file).matchAll(
       /(?:'reason', |'repeatable' then |hand_to_operator\(a, )'([a-z_]+)'|"reason": "([a-z_]+)"/g,
     ),
   ])
   .map(([, written, inJson]) => written ?? inJson ?? '')
-  .concat('result_lost');
+  .concat('result_lost', 'awaiting_approval');
 
 const [, section = ''] = read('docs/errors.md').split('## Reasons of an action');
 const documented = [...section.matchAll(/^\| *(`.*?) \|/gm)].flatMap(([, cell = '']) =>

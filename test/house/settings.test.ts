@@ -2,7 +2,8 @@
 import { parseConfig } from '../../src/schemas/config';
 import { projectFiles, read, typescriptFiles } from './repository';
 
-const NAME = /\b(?:WAYBILL_[A-Z_]*[A-Z]|DATABASE_URL|POSTGRES_PASSWORD)\b/g;
+const NAME =
+  /\b(?:WAYBILL_[A-Z_]*[A-Z]|VAULT_(?:ADDR|TOKEN|NAMESPACE|CACERT)|DATABASE_URL|POSTGRES_PASSWORD)\b/g;
 /** Read by tests, benchmarks and their servers only; docs/contributing.md explains them. */
 const FOR_DEVELOPMENT = ['WAYBILL_HOLD_AT'];
 

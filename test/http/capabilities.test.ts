@@ -122,6 +122,27 @@ describe('the catalog', () => {
     expect(problem(foreign)).toMatchObject({ status: 404, code: 'capability_unavailable' });
   });
 
+  it('resolves a capability, or an interface, to adapter and instance', async () => {
+    const path = '/v1/capability-resolution';
+    const resolved = await h.call(`${path}?capabilityId=${CAPABILITY}`, { scopes: [READ] });
+    expect(resolved).toMatchObject({
+      status: 200,
+      body: { interface: 'work-items', instanceId: 'main', adapter: { connectorId: 'tracker' } },
+    });
+    const byInterface = await h.call(`${path}?interface=work-items`, { scopes: [READ] });
+    expect(byInterface.body).toEqual(resolved.body);
+    const none = await h.call(`${path}?interface=none`, { scopes: [READ] });
+    expect(problem(none)).toMatchObject({
+      ...{ status: 404, code: 'capability_unavailable', reason: 'no_binding' },
+    });
+    const both = `${path}?interface=work-items&capabilityId=${CAPABILITY}`;
+    for (const query of [path, both]) {
+      expect(problem(await h.call(query, { scopes: [READ] }))).toMatchObject({
+        ...{ status: 400, field: 'capabilityId' },
+      });
+    }
+  });
+
   it.each([
     ['limit=0', 'limit'],
     ['limit=201', 'limit'],

@@ -110,6 +110,7 @@ export class Harness {
 
   #deps(): HttpDeps {
     const data = this.db.as('waybill_data');
+    const tokens = developmentTokens(this.key.publicJwk);
     const log = pino({ level: 'debug' }, { write: (line) => void this.log.push(line) });
     return {
       data,
@@ -125,6 +126,13 @@ export class Harness {
         nudge: ({ jobId }) => void this.nudged.push(jobId),
         newJobId: () => replayJobId(uuidv7()),
       },
+      certifications: {
+        signer: this.key.publicJwk.x,
+        start: (_tenant, { connectorId, run }) => {
+          this.attended.push([connectorId, `run ${String(run)}`]);
+          return Promise.resolve();
+        },
+      },
       actions: actionService(
         startingActions(
           data,
@@ -139,7 +147,18 @@ export class Harness {
       temporalUi: 'http://127.0.0.1:8233',
       namespace: 'default',
       lifecycle: lifecycleDeps(this.db, this.key),
-      serve: { api: { tokens: developmentTokens(this.key.publicJwk) }, ingress: true },
+      serve: {
+        api: { tokens },
+        ingress: true,
+        admin: {
+          tokens,
+          subscriptions: {
+            control: this.db.as('waybill_control'),
+            tenantSecrets: ['env:TEST_'],
+            newIngressRef: () => randomBytes(16).toString('hex'),
+          },
+        },
+      },
       publicBaseUrl: 'https://hooks.example.test',
       trustedProxies: [],
       // Tests change the catalog and look at once.
@@ -161,6 +180,7 @@ export class Harness {
       readonly token?: string | null;
       readonly tenant?: string;
       readonly scopes?: readonly string[];
+      readonly claims?: Readonly<Record<string, unknown>>;
       readonly json?: unknown;
       readonly base?: string;
     } = {},
@@ -179,12 +199,18 @@ export class Harness {
   }
 
   token(
-    options: { readonly tenant?: string; readonly scopes?: readonly string[] } = {},
+    options: {
+      readonly tenant?: string;
+      readonly scopes?: readonly string[];
+      readonly subject?: string;
+      readonly claims?: Readonly<Record<string, unknown>>;
+    } = {},
   ): Promise<string> {
     return issueDevelopmentToken(this.key, {
       tenantId: options.tenant ?? 'acme',
-      subject: 'ada@example.test',
+      subject: options.subject ?? 'ada@example.test',
       scopes: options.scopes ?? [READ, OPERATE],
+      claims: options.claims ?? {},
       issuedAt: new Date(),
       lifetimeS: 600,
     });

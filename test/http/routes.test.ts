@@ -72,7 +72,7 @@ describe('the server', () => {
   ])('serves only what it is told to: %j', async (wanted, ingressStatus, apiStatus) => {
     const tokens = developmentTokens(h.key.publicJwk);
     const app = await h.alsoServe({
-      serve: { ingress: wanted.ingress, api: wanted.api ? { tokens } : null },
+      serve: { ingress: wanted.ingress, api: wanted.api ? { tokens } : null, admin: null },
     });
     const { base } = app;
     try {
@@ -120,15 +120,21 @@ describe('the OpenAPI document', () => {
     );
     expect(operations.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
       'get /.well-known/jwks.json',
+      'get /factory/connectors',
+      'get /factory/connectors/{connectorId}/certifications/{version}',
       'get /factory/deliveries',
       'get /factory/deliveries/{deliveryId}',
+      'get /factory/subscriptions',
+      'get /factory/subscriptions/{subscriptionId}',
       'get /factory/targets',
       'get /health',
       'get /ready',
       'get /v1/actions',
       'get /v1/actions/{actionId}',
+      'get /v1/approvals',
       'get /v1/capabilities',
       'get /v1/capabilities/{capabilityId}',
+      'get /v1/capability-resolution',
       'get /v1/event-sinks',
       'get /v1/events',
       'get /v1/fleet/status',
@@ -142,14 +148,23 @@ describe('the OpenAPI document', () => {
       'get /v1/routes',
       'get /v1/routes/{actionId}',
       'get /webhooks/{ingressRef}',
+      'patch /factory/subscriptions/{subscriptionId}',
+      'post /factory/connectors/{connectorId}/certify',
       'post /factory/deliveries/{deliveryId}/readmit',
       'post /factory/deliveries/{deliveryId}/replay',
+      'post /factory/subscriptions',
+      'post /factory/subscriptions/{subscriptionId}/deactivate',
+      'post /factory/subscriptions/{subscriptionId}/ingress/rotate',
       'post /factory/subscriptions/{subscriptionId}/pause',
       'post /factory/subscriptions/{subscriptionId}/resume',
       'post /factory/targets/{targetId}/pause',
       'post /factory/targets/{targetId}/resume',
+      'post /v1/actions/{actionId}/approve',
       'post /v1/actions/{actionId}/cancel',
+      'post /v1/actions/{actionId}/deny',
       'post /v1/actions/{actionId}/repin',
+      'post /v1/actions/{actionId}/resolve',
+      'post /v1/connection-events',
       'post /v1/deliver',
       'post /v1/hosts/{replicaId}/drain',
       'post /v1/hosts/{replicaId}/heartbeat',

@@ -10,6 +10,7 @@ import type { TokenVerifier } from '../../src/http/tokens';
 import { developmentTokens, issueDevelopmentToken } from '../../src/http/tokens/development';
 import { jwksTokens } from '../../src/http/tokens/jwks';
 import { generateKeyText, importSigningKey } from '../../src/signing/keys';
+import { until } from '../support/until';
 import { Harness, problem, READ } from './harness';
 
 const ISSUER = 'https://id.example.test/';
@@ -24,14 +25,18 @@ describe('a token of an identity provider', () => {
   let pair: Pair;
   let stranger: Pair;
   let provider: Server;
+  let served: object[];
+  let fetches = 0;
   let tokens: TokenVerifier;
   beforeAll(async () => {
     pair = await generateKeyPair('ES256', { extractable: true });
     stranger = await generateKeyPair('ES256', { extractable: true });
     const jwk = { ...(await exportJWK(pair.publicKey)), kid: 'k1', alg: 'ES256' };
+    served = [jwk];
     provider = createServer((_request, response) => {
+      fetches += 1;
       response.setHeader('content-type', 'application/json');
-      response.end(JSON.stringify({ keys: [jwk] }));
+      response.end(JSON.stringify({ keys: served }));
     });
     await new Promise<void>((done) => provider.listen(0, '127.0.0.1', done));
     tokens = jwksTokens({ jwksUrl: urlOf(provider), issuer: ISSUER, audience: AUDIENCE });
@@ -63,7 +68,10 @@ describe('a token of an identity provider', () => {
 
   it('names its tenant, its subject and its scopes', async () => {
     const principal = await tokens.verify(`Bearer ${await token({ claims: { scope: 'a  b' } })}`);
-    expect(principal).toEqual({ tenantId: 'acme', subject: 'ada', scopes: new Set(['a', 'b']) });
+    expect(principal).toEqual({
+      ...{ tenantId: 'acme', subject: 'ada', scopes: new Set(['a', 'b']) },
+      limits: { capabilities: null, maxSideEffect: null },
+    });
   });
 
   it('holds no scope when it names none', async () => {
@@ -89,9 +97,40 @@ describe('a token of an identity provider', () => {
     ['an empty subject', { claims: { sub: '' } }],
     ['a NUL in its subject', { claims: { sub: 'a\0' } }],
     ['scopes that are no text', { claims: { scope: [READ] } }],
+    ['roles that are no list', { claims: { roles: 'Operator' } }],
+    ['a capability that is no pattern', { claims: { capabilities: ['tickets.*.open'] } }],
+    ['capabilities that are no list', { claims: { capabilities: 'tickets.*' } }],
+    ['an unknown side-effect class', { claims: { max_side_effect: 'harmless' } }],
     ['an unknown key id', { kid: 'k2' }],
   ])('is refused with %s', async (_what, changes) => {
     expect(await codeOf(`Bearer ${await token(changes)}`)).toBe('unauthenticated');
+  });
+
+  it('counts when a key signed it that the provider has taken on since', async () => {
+    const rotating = jwksTokens({
+      ...{ jwksUrl: urlOf(provider), issuer: ISSUER, audience: AUDIENCE, cooldownMs: 50 },
+    });
+    await rotating.verify(`Bearer ${await token()}`);
+    const next = await generateKeyPair('ES256', { extractable: true });
+    const before = served;
+    served = [{ ...(await exportJWK(next.publicKey)), kid: 'k9', alg: 'ES256' }];
+    const fresh = `Bearer ${await token({ key: next.privateKey, kid: 'k9' })}`;
+    await until('the new key counts', async () =>
+      (await refusal(rotating, fresh)) === 'accepted' ? true : null,
+    );
+    expect(await refusal(rotating, `Bearer ${await token()}`)).toBe('unauthenticated');
+    served = before;
+  });
+
+  it('is refused with any unknown key id, and the provider is not asked again for each', async () => {
+    await tokens.verify(`Bearer ${await token()}`);
+    const before = fetches;
+    for (let n = 0; n < 50; n += 1) {
+      expect(await codeOf(`Bearer ${await token({ kid: `unknown-${n}` })}`)).toBe(
+        'unauthenticated',
+      );
+    }
+    expect(fetches - before).toBeLessThanOrEqual(1);
   });
 
   it('is refused when another key signed it', async () => {

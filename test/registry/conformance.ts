@@ -6,6 +6,7 @@ import { capacityConformance } from './conformance/capacity';
 import { catalogConformance } from './conformance/catalog';
 import { choosingConformance } from './conformance/choosing';
 import { movingConformance } from './conformance/moving';
+import { resolvingConformance } from './conformance/resolving';
 import { replicaConformance } from './conformance/replicas';
 import { keepingConformance } from './conformance/keeping';
 import { reservingConformance } from './conformance/reserving';
@@ -24,6 +25,9 @@ export function registryConformance(make: () => Promise<RegistryFixture>): void 
   const now = () => rig;
   describe('reading the catalog', () => {
     catalogConformance(now);
+  });
+  describe('resolving', () => {
+    resolvingConformance(now);
   });
   describe('reserving', () => {
     reservingConformance(now);

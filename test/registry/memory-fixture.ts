@@ -67,7 +67,9 @@ function addAccount(state: RegistryState, seed: AccountSeed): void {
     contractDigest: digest(CAPABILITY),
   });
   if (!state.connectors.has(seed.connector)) {
-    state.connectors.set(seed.connector, { connectorId: seed.connector, enabled: true });
+    state.connectors.set(seed.connector, {
+      ...{ connectorId: seed.connector, provider: seed.connector, enabled: true },
+    });
     state.versions.push({
       ...{ connectorId: seed.connector, version: '1.0.0', manifestDigest: digest('manifest') },
       ...{ capabilities: [CAPABILITY], profiles: [], status: 'active', rateLimit: null },
@@ -82,7 +84,7 @@ function addAccount(state: RegistryState, seed: AccountSeed): void {
   state.bindings.push({
     ...{ ...of, capabilityId: CAPABILITY, priority: seed.priority, enabled: true },
     ...{ spill: seed.spill, spread: seed.spread, policyRevision: 1, credentialRevision: 'r1' },
-    quotaPolicyId: seed.quota,
+    ...{ quotaPolicyId: seed.quota, approvalRequired: false },
   });
 }
 
@@ -128,7 +130,7 @@ function changeOffers(state: RegistryState, change: CatalogChange): void {
       state.bindings.push({
         ...{ tenantId: tenantId(instance.tenant), instanceId: instance.id, capabilityId },
         ...{ priority: 100, enabled: true, spill: 'never', spread: false, policyRevision: 1 },
-        ...{ credentialRevision: 'r1', quotaPolicyId: null },
+        ...{ credentialRevision: 'r1', quotaPolicyId: null, approvalRequired: false },
       });
     }
   }

@@ -11,7 +11,7 @@ function setUp(maxEntries?: number) {
       return Promise.resolve(resolvedSecret(ref, state.value));
     },
   };
-  const options = { ttlMs: 1000, nowMs: () => state.nowMs };
+  const options = { ttlMs: 1000, failureTtlMs: 100, nowMs: () => state.nowMs };
   const cache = cachedSecrets(
     provider,
     maxEntries === undefined ? options : { ...options, maxEntries },
@@ -37,13 +37,17 @@ it('simultaneous calls read once', async () => {
   expect(state.reads).toEqual(['env:A', 'env:B']);
 });
 
-it('keeps no failure, and uses no old value in its place', async () => {
+it('keeps a failure for a moment, and uses no old value in its place', async () => {
   const { state, valueOf } = setUp();
   await valueOf('env:A');
   state.nowMs = 1000;
   state.fails = true;
   await expect(valueOf('env:A')).rejects.toThrow('env:A is gone');
   state.fails = false;
+  state.nowMs = 1099;
+  await expect(valueOf('env:A')).rejects.toThrow('env:A is gone');
+  expect(state.reads).toHaveLength(2);
+  state.nowMs = 1100;
   expect(await valueOf('env:A')).toBe('one');
 });
 

@@ -92,8 +92,8 @@ it('refuses what is no reference, without quoting it: it may be the secret itsel
     expect(message).not.toMatch(/planted|pla-nted/);
   }
   expect(await fault('vault:kv/app#key')).toEqual([
-    'not_supported',
-    'secret vault:kv/app#key is not supported in this version',
+    'not_configured',
+    'secret vault:kv/app#key needs VAULT_ADDR to be set',
   ]);
 });
 

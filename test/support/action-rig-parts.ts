@@ -78,5 +78,6 @@ export function servicesOf(db: TestDatabase, key: SigningKey): ActionServices {
     }),
     random: () => 0,
     holdMs: 30_000,
+    watchMs: 100,
   };
 }

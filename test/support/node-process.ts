@@ -18,9 +18,14 @@ export class NodeProcess {
   /** @param options its folder, and what its environment has beside that of the tests */
   constructor(
     args: readonly string[],
-    options: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
+    options: {
+      readonly cwd: string;
+      readonly env: Readonly<Record<string, string>>;
+      /** Another program than Node. */
+      readonly program?: string;
+    },
   ) {
-    this.#child = spawn(process.execPath, args, {
+    this.#child = spawn(options.program ?? process.execPath, args, {
       cwd: options.cwd,
       env: { ...process.env, ...options.env },
       stdio: ['pipe', 'pipe', 'pipe'],

@@ -41,6 +41,7 @@ export class WaybillProcesses {
       WAYBILL_HOME: this.home,
       WAYBILL_PORT: '0',
       WAYBILL_HEALTH_PORT: '0',
+      WAYBILL_GRPC_PORT: '0',
       ...env,
     });
     this.add(started);

@@ -2,11 +2,12 @@
  * A host client in which a test plays the host for single actions. All other calls go to the real host,
  * and so does every call that a script has no answer to.
  */
+import type { Progress } from '../../src/domain/host-protocol';
 import type { HostCall, HostClient } from '../../src/hosts/client';
 import type { HostResult } from '../../src/hosts/client/results';
 import type { ActionRig } from './action-rig';
 
-type Purpose = 'execute' | 'reconcile' | 'cancel';
+type Purpose = 'execute' | 'reconcile' | 'cancel' | 'read';
 
 /** @param nth counts the action's calls of this purpose, from 1; null: the real host answers */
 type Play = (nth: number, call: HostCall) => Promise<HostResult | null> | HostResult | null;
@@ -26,6 +27,7 @@ export class ScriptedHosts {
       reconcile: (call, body) =>
         scripted.#answer('reconcile', call, () => real.reconcile(call, body)),
       cancel: (call) => scripted.#answer('cancel', call, () => real.cancel(call)),
+      read: (call) => scripted.#answer('read', call, () => real.read(call)),
     };
     Object.assign(services, { hosts });
     return scripted;
@@ -65,6 +67,8 @@ export const NOT_SENT: HostResult = {
 export const UNKNOWN: HostResult = {
   ...{ kind: 'answered', outcome: { kind: 'unknown' }, storeEpoch: 'e' },
 };
-export const RUNNING: HostResult = {
-  ...{ kind: 'answered', outcome: { kind: 'running', progress: null }, storeEpoch: 'e' },
-};
+export const RUNNING = runningWith(null);
+
+export function runningWith(progress: Progress | null): HostResult {
+  return { kind: 'answered', outcome: { kind: 'running', progress }, storeEpoch: 'e' };
+}

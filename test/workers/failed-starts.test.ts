@@ -56,7 +56,7 @@ test('an API whose port is taken closes its metrics and its pool', async () => {
   });
   const starting = startApi(
     settings,
-    { serve: { api: true, ingress: true, lifecycle: true } },
+    { serve: { api: true, ingress: true, lifecycle: true, admin: true, grpc: false } },
     log,
   );
   await expect(starting).rejects.toThrow(takenPort);

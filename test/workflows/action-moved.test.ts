@@ -6,7 +6,7 @@ import { routeOperator } from '../../src/db/route-operations';
 import { readRoute, type MovedRoute } from '../support/moved-routes';
 import type { ActionRef } from '../../src/domain/action-service';
 import { repinAction } from '../../src/services/actions/repin';
-import { nudge } from '../../src/services/actions/starting';
+import { nudge } from '../../src/services/actions/nudging';
 import { ActionRig } from '../support/action-rig';
 import { until } from '../support/until';
 

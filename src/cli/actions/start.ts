@@ -1,6 +1,8 @@
 /** `waybill actions start`: starts an action, and waits for its end where that is asked for. */
 import { InvalidArgumentError, type Command } from 'commander';
 import type { z } from 'zod';
+import { WaybillError } from '../../domain/errors';
+import { PolicyDecision } from '../../schemas/api-approvals';
 import { MAX_WAIT_MS, type Action, type StartActionBody } from '../../schemas/api-actions';
 import { openApi, withApiOptions, type ApiOptions } from '../support/api-access';
 import type { ApiClient } from '../support/api-client';
@@ -17,6 +19,9 @@ interface StartOptions extends ApiOptions {
   readonly deadline?: number;
   readonly retries?: number;
   readonly ifCatalogRevision?: number;
+  readonly approval?: string;
+  readonly awaitApproval: boolean;
+  readonly policyDecision?: GivenJson;
   readonly wait?: number;
   readonly json?: true;
 }
@@ -41,6 +46,13 @@ export function addStart(actions: Command): void {
         'only while the catalog is at this revision, that of a verified plan',
         parseRevision,
       )
+      .option('--approval <token>', 'a signed approval; see `waybill approvals sign`')
+      .option('--no-await-approval', 'refuse it where it needs an approval and carries none')
+      .option(
+        '--policy-decision <json>',
+        'what your policy has said, for the record: {"id", "decision", "policy"}, or a file of it',
+        parseJsonArgument,
+      )
       .option('--wait <time>', 'wait for its end; exit 1 unless it completes', parseDuration)
       .option('--json', 'answer as JSON'),
   )
@@ -50,6 +62,19 @@ export function addStart(actions: Command): void {
         `  $ waybill actions start tickets.create --id order-1138 --request '{"title":"Hi"}' --wait 30s\n`,
     )
     .action(start);
+}
+
+function policyDecisionOf({
+  policyDecision,
+}: StartOptions): z.input<typeof StartActionBody>['policyDecision'] {
+  if (policyDecision === undefined) return undefined;
+  const given = PolicyDecision.safeParse(policyDecision.value);
+  if (given.success) return given.data;
+  const [issue] = given.error.issues;
+  const where = ['--policy-decision', ...(issue?.path ?? [])].join('.');
+  throw new WaybillError('config_invalid', `${where}: ${issue?.message ?? 'is wrong'}`, {
+    field: '--policy-decision',
+  });
 }
 
 function parseCount(text: string): number {
@@ -71,6 +96,8 @@ async function start(capabilityId: string, options: StartOptions): Promise<void>
     deadlineMs: options.deadline,
     retryBudget: options.retries,
     ifCatalogRevision: options.ifCatalogRevision,
+    ...{ approval: options.approval, awaitApproval: options.awaitApproval },
+    policyDecision: policyDecisionOf(options),
   };
   const action = await startAndWait(api, { id: options.id, body, waitMs: options.wait ?? 0 });
   if (options.json) printJson(action);

@@ -28,7 +28,10 @@ export function addSign(evidence: Command): void {
   evidence
     .command('sign')
     .description('Sign a statement about a connector version; print its document for a fleet file.')
-    .requiredOption('--key <reference>', "the signer's private key: env:NAME or file:PATH")
+    .requiredOption(
+      '--key <reference>',
+      "the signer's private key: env:NAME, file:PATH, vault:MOUNT/PATH#KEY",
+    )
     .requiredOption('--id <id>', 'the id of the document')
     .requiredOption('--connector <id>', 'the connector')
     .requiredOption('--connector-version <version>', 'its version')

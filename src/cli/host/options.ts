@@ -8,7 +8,11 @@ export const OPTIONS: readonly (readonly [string, string, string, string?])[] = 
   ['--connector-version <version>', 'WAYBILL_HOST_CONNECTOR_VERSION', 'its version'],
   ['--instance <id>', 'WAYBILL_HOST_INSTANCE', 'the instance'],
   ['--credentials <revisions>', 'WAYBILL_HOST_CREDENTIALS', 'usable revisions, by commas'],
-  ['--key <reference>', 'WAYBILL_HOST_KEY', 'its private key: env:NAME or file:PATH'],
+  [
+    '--key <reference>',
+    'WAYBILL_HOST_KEY',
+    'its private key: env:NAME, file:PATH, vault:MOUNT/PATH#KEY',
+  ],
   ['--store <file>', 'WAYBILL_HOST_STORE', 'its memory of actions; made where there is none'],
   [
     ...(['--lifecycle <url>', 'WAYBILL_HOST_LIFECYCLE_URL', 'where it registers'] as const),

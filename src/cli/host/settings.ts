@@ -5,6 +5,7 @@ import type { LifecycleOptions } from '../../hosts/kit/lifecycle';
 import type { ReferenceHostOptions } from '../../hosts/reference/host';
 import type { Config } from '../../schemas/config';
 import { Duration } from '../../schemas/durations';
+import { ListenAddress } from '../../schemas/listen-addresses';
 import { importSigningKey } from '../../signing/keys';
 import { processSecrets } from '../../workers/secrets';
 import { namedOption } from './options';
@@ -15,15 +16,6 @@ export interface HostSettings extends Omit<ReferenceHostOptions, 'reach' | 'fail
 
 const Id = z.string().min(1).max(200);
 const HttpUrl = z.url({ protocol: /^https?$/, error: 'write an http or https URL' });
-/** `127.0.0.1:7390`, `[::1]:7390`. */
-const Listen = z
-  .string()
-  .regex(/^(\[[0-9a-f:]+\]|[^:\s]+):\d{1,5}$/i, 'write host:port')
-  .transform((text) => {
-    const at = text.lastIndexOf(':');
-    return { host: text.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(text.slice(at + 1)) };
-  })
-  .refine(({ port }) => port <= 65_535, 'the port is at most 65535');
 const Revisions = z
   .string()
   .transform((text) => text.split(',').map((part) => part.trim()))
@@ -43,7 +35,7 @@ const Options = z.object({
   provider: HttpUrl,
   providerToken: Id,
   providerTimeout: Duration,
-  listen: Listen,
+  listen: ListenAddress,
 });
 
 /**

@@ -14,7 +14,10 @@ export function waitsForAction(action: Action): string {
         ? 'a worker that takes it on; see that `waybill worker` runs and is ready'
         : `its turn: ${because}. It is asked for again; see \`waybill fleet status\``;
     case 'awaiting_approval':
-      return 'an approval';
+      return (
+        `an approval, until ${action.approval?.expiresAt ?? 'its deadline'}: somebody other than ` +
+        `${action.requestedBy} runs \`waybill approvals approve ${action.actionId} --reason …\`, or deny`
+      );
     case 'reserved':
     case 'dispatching':
     case 'cancelling':
@@ -24,8 +27,8 @@ export function waitsForAction(action: Action): string {
       return `word of what became of it: ${because}. It goes to no other host`;
     case 'needs_operator':
       return (
-        `a person: ${because}. Look at the provider, then send its workflow the update \`resolve\` ` +
-        `from ${action.workflowUrl ?? `the Temporal UI (${action.workflowId})`}`
+        `a person: ${because}. Look at the provider, then ` +
+        `\`waybill actions resolve ${action.actionId} --outcome … --reason …\``
       );
   }
 }

@@ -14,6 +14,8 @@ import { operatorName, surroundings, type Surroundings } from './environment';
 export interface ApiOptions {
   readonly api?: string;
   readonly tenant?: string;
+  /** Who asks, where the development key of this machine signs the token. */
+  readonly as?: string;
 }
 
 /** Enough for one command, too little to be worth stealing. */
@@ -65,7 +67,7 @@ async function bearerToken(
         'this machine only, from the folder WAYBILL_HOME of that API)',
     );
   }
-  return await developmentToken(config, tenantOf(options, running));
+  return await developmentToken(config, tenantOf(options, running), options.as);
 }
 
 /** The token that the environment gives. */
@@ -74,13 +76,17 @@ export function ownToken(): string | undefined {
 }
 
 /** A token for an operator of the tenant, by the development key of the home folder. */
-export async function developmentToken(config: Config, tenant: string): Promise<string> {
+export async function developmentToken(
+  config: Config,
+  tenant: string,
+  subject = operatorName(),
+): Promise<string> {
   const { developmentKeyText } = await import('../../workers/signing-keys.js');
   const { issueDevelopmentToken } = await import('../../http/tokens/development.js');
   const { importSigningKey } = await import('../../signing/keys.js');
   return await issueDevelopmentToken(await importSigningKey(await developmentKeyText(config)), {
     tenantId: tenant,
-    subject: operatorName(),
+    subject,
     scopes: Object.keys(SCOPES),
     issuedAt: new Date(),
     lifetimeS: TOKEN_LIFETIME_S,

@@ -2,12 +2,18 @@
 import type { z } from 'zod';
 import type { BulkReplayMove } from '../../domain/bulk-replays';
 import {
+  ApprovalAnswered,
+  ResolveAnswer,
+  type ResolveBody,
+} from '../../schemas/api-action-decisions';
+import {
   Action,
   ActionPage,
   CancelAnswer,
   type ListActionsQuery,
   type StartActionBody,
 } from '../../schemas/api-actions';
+import { ApprovalPage, type ListApprovalsQuery } from '../../schemas/api-approvals';
 import {
   BulkReplay,
   BulkReplayPage,
@@ -172,6 +178,23 @@ export class ApiClient {
 
   repinAction(actionId: string, reason: string): Promise<RepinAnswer> {
     return this.#call(RepinAnswer, 'POST', `${actionPath(actionId)}/repin`, { body: { reason } });
+  }
+
+  resolveAction(actionId: string, body: z.input<typeof ResolveBody>): Promise<ResolveAnswer> {
+    return this.#call(ResolveAnswer, 'POST', `${actionPath(actionId)}/resolve`, { body });
+  }
+
+  listApprovals(query: z.input<typeof ListApprovalsQuery>): Promise<ApprovalPage> {
+    return this.#call(ApprovalPage, 'GET', `/v1/approvals${search(query)}`);
+  }
+
+  decideAction(
+    actionId: string,
+    verb: 'approve' | 'deny',
+    reason: string,
+  ): Promise<ApprovalAnswered> {
+    const path = `${actionPath(actionId)}/${verb}`;
+    return this.#call(ApprovalAnswered, 'POST', path, { body: { reason } });
   }
 
   listAttempts(query: z.input<typeof ListAttemptsQuery>): Promise<AttemptPage> {

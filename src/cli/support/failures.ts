@@ -12,7 +12,8 @@ export class CommandFailure extends Error {
     | 'counters_differ'
     | 'not_readmitted'
     | 'replay_incomplete'
-    | 'cancel_too_late';
+    | 'cancel_too_late'
+    | 'not_conformant';
 
   constructor(code: CommandFailure['code'], message: string) {
     super(message);

@@ -11,8 +11,11 @@ export interface WorkContext {
   readonly approval: string | null;
   /** Aborted by a cancel. Stop if that is safe, and say `cancelled` only where nothing was effected. */
   readonly signal: AbortSignal;
-  /** One line for people, kept until the next one. */
-  progress(text: string): void;
+  /**
+   * How far it is: one line for people, kept until the next one, and where it can be told a percentage.
+   * It is shown with the action while it is under way, and never taken for proof.
+   */
+  readonly progress: (note: string, percent?: number) => void;
 }
 
 /** What is known when a try ended without a result: by a crash, or by an error of the connector. */

@@ -1,9 +1,11 @@
 /** Work under way in this process, one job an action, and decisions about one action in single file. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { PROGRESS_NOTE_CHARS, type Progress } from '../../domain/host-protocol';
+import { printedLine } from '../../domain/plain-text';
 
 export interface Job<End> {
   readonly kind: 'execution' | 'recovery';
-  readonly progress: string | null;
+  readonly progress: Progress | null;
   /** Never rejects; null when the job failed. */
   readonly end: Promise<End | null>;
   /** Tells it to stop; it may still finish. */
@@ -12,10 +14,8 @@ export interface Job<End> {
 
 interface JobControls {
   readonly signal: AbortSignal;
-  progress(text: string): void;
+  progress(note: string, percent?: number): void;
 }
-
-const PROGRESS_CHARS = 500;
 
 export class Jobs<End> {
   readonly #jobs = new Map<string, Job<End>>();
@@ -52,11 +52,11 @@ export class Jobs<End> {
     run: (controls: JobControls) => Promise<End>,
   ): Job<End> {
     const stop = new AbortController();
-    let progress: string | null = null;
+    let progress: Progress | null = null;
     const controls = {
       signal: stop.signal,
-      progress: (text: string) => {
-        progress = text.slice(0, PROGRESS_CHARS);
+      progress: (note: string, percent?: number) => {
+        progress = { note: printedLine(note, PROGRESS_NOTE_CHARS), percent: wholePercent(percent) };
       },
     };
     const end = run(controls)
@@ -86,10 +86,15 @@ export class Jobs<End> {
   }
 }
 
+function wholePercent(percent = Number.NaN): number | null {
+  return Number.isFinite(percent) ? Math.round(Math.min(100, Math.max(0, percent))) : null;
+}
+
 /** The value, or null when it is not there within this time. */
 export async function within<Value>(value: Promise<Value>, ms: number): Promise<Value | null> {
   const stop = new AbortController();
-  const late = delay(ms, null, { signal: stop.signal }).catch(() => null);
+  // A host that is there has a socket open: this pause alone keeps no process.
+  const late = delay(ms, null, { signal: stop.signal, ref: false }).catch(() => null);
   try {
     return await Promise.race([value, late]);
   } finally {

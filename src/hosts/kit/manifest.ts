@@ -1,4 +1,5 @@
 /** A host's manifest: its bytes, and the digest that the catalog and every route name. */
+import { WaybillError } from '../../domain/errors';
 import type { HostManifest } from '../../domain/host-protocol';
 import { canonicalJson } from '../../schemas/canonical-json';
 import { HostManifestSchema } from '../../schemas/host-messages';
@@ -11,7 +12,10 @@ export interface ManifestText {
   readonly digest: string;
 }
 
-/** The manifest of a connector version. Throws for what Waybill would not read. */
+/**
+ * The manifest of a connector version.
+ * @throws WaybillError `config_invalid` that names what Waybill would not read
+ */
 export function manifestOf(
   connector: { readonly connectorId: string; readonly version: string },
   capabilities: Readonly<Record<string, Capability>>,
@@ -24,6 +28,12 @@ export function manifestOf(
       .map(([capabilityId, { contract }]) => ({ capabilityId, ...contract }))
       .sort((a, b) => (a.capabilityId < b.capabilityId ? -1 : 1)),
   };
-  const text = canonicalJson(HostManifestSchema.parse(manifest));
+  const parsed = HostManifestSchema.safeParse(manifest);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const where = issue?.path.join('.') ?? '';
+    throw new WaybillError('config_invalid', `the manifest, ${where}: ${issue?.message ?? ''}`);
+  }
+  const text = canonicalJson(parsed.data);
   return { text, digest: sha256Hex(text) };
 }

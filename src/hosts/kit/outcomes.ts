@@ -9,8 +9,10 @@ const DETAIL_CHARS = 2_000;
 /**
  * The outcome as JSON has it. A result that is no JSON or does not fit becomes a visible failure whose
  * code says that the effect is there; nobody could read the result itself.
+ * @throws for what is no outcome at all, from code without types: what it did is then not known
  */
 export function storable(outcome: FinalOutcome): FinalOutcome {
+  if (!isOutcome(outcome)) throw new Error('the connector returned no outcome');
   switch (outcome.kind) {
     case 'cancelled':
       return { kind: 'cancelled' };
@@ -24,6 +26,13 @@ export function storable(outcome: FinalOutcome): FinalOutcome {
     case 'succeeded':
       return storableResult(outcome.result);
   }
+}
+
+function isOutcome(value: unknown): boolean {
+  const kinds: readonly unknown[] = ['succeeded', 'failed', 'cancelled'];
+  return (
+    typeof value === 'object' && value !== null && 'kind' in value && kinds.includes(value.kind)
+  );
 }
 
 function storableResult(result: unknown): FinalOutcome {

@@ -1,8 +1,6 @@
-import type { Dispatcher } from 'undici';
-
 /** A whole body, or null when it is larger than `limitBytes`; the connection is then cut. */
 export async function readCapped(
-  body: Dispatcher.ResponseData['body'],
+  body: AsyncIterable<unknown>,
   limitBytes: number,
 ): Promise<Buffer | null> {
   const chunks: Buffer[] = [];

@@ -1,8 +1,10 @@
 /** From the value of an Authorization header to a principal; shared by all token verifiers. */
 import { errors, jwtVerify, type JWTVerifyGetKey } from 'jose';
 import { z } from 'zod';
+import { SIDE_EFFECTS } from '../../domain/capabilities';
 import { WaybillError } from '../../domain/errors';
 import { NAME_PATTERN, tenantId } from '../../domain/ids';
+import { scopesOf } from '../roles';
 import type { Principal, TokenIssuer } from '../tokens';
 
 const CLOCK_SKEW_S = 30;
@@ -10,10 +12,20 @@ const CLOCK_SKEW_S = 30;
 /** A subject ends up in audit log and receipts: text that they can hold. */
 const PLAIN_TEXT = /^[^\p{Cc}\p{Cs}]+$/u;
 
+/** An id, or the beginning of ids and `*`. */
+const CapabilityPattern = z
+  .string()
+  .max(100)
+  .regex(/^[a-z0-9._-]*\*?$/)
+  .min(1);
+
 const Claims = z.object({
   tenant: z.string().regex(NAME_PATTERN),
   sub: z.string().max(255).regex(PLAIN_TEXT),
   scope: z.string().default(''),
+  roles: z.array(z.string().max(255)).max(100).default([]),
+  capabilities: z.array(CapabilityPattern).max(1000).optional(),
+  max_side_effect: z.enum(SIDE_EFFECTS).optional(),
 });
 
 export interface TokenKeys extends TokenIssuer {
@@ -43,9 +55,17 @@ export async function principalOf(
   if (!claims.success) {
     throw refused(`the token's claim ${String(claims.error.issues[0]?.path[0])} is not usable`);
   }
-  const { tenant, sub, scope } = claims.data;
-  const scopes = new Set(scope.split(' ').filter((name) => name !== ''));
-  return { tenantId: tenantId(tenant), subject: sub, scopes };
+  const { tenant, sub, scope, roles, ...limits } = claims.data;
+  const named = scope.split(' ').filter((name) => name !== '');
+  return {
+    tenantId: tenantId(tenant),
+    subject: sub,
+    scopes: new Set([...named, ...scopesOf(roles)]),
+    limits: {
+      capabilities: limits.capabilities ?? null,
+      maxSideEffect: limits.max_side_effect ?? null,
+    },
+  };
 }
 
 function bearerToken(authorization: string | undefined): string {

@@ -30,6 +30,8 @@ export interface DevelopmentClaims {
   readonly tenantId: string;
   readonly subject: string;
   readonly scopes: readonly string[];
+  /** What else the token says, such as `roles`, `capabilities` and `max_side_effect`. */
+  readonly claims?: Readonly<Record<string, unknown>>;
   readonly issuedAt: Date;
   readonly lifetimeS: number;
 }
@@ -37,10 +39,10 @@ export interface DevelopmentClaims {
 /** Makes a development token. */
 export async function issueDevelopmentToken(
   key: SigningKey,
-  { tenantId, subject, scopes, issuedAt, lifetimeS }: DevelopmentClaims,
+  { tenantId, subject, scopes, claims, issuedAt, lifetimeS }: DevelopmentClaims,
 ): Promise<string> {
   const issuedAtS = Math.floor(issuedAt.getTime() / 1000);
-  return await new SignJWT({ tenant: tenantId, scope: scopes.join(' ') })
+  return await new SignJWT({ ...claims, tenant: tenantId, scope: scopes.join(' ') })
     .setProtectedHeader({ alg: signatureAlgorithm, kid: key.kid, typ: 'JWT' })
     .setIssuer(DEVELOPMENT_ISSUER.issuer)
     .setAudience(DEVELOPMENT_ISSUER.audience)

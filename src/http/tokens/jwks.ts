@@ -16,13 +16,25 @@ const TOKEN_FAULTS = [
   errors.JOSENotSupported,
 ];
 
+/** A key id that is not known has the set fetched again, but not more often than that. */
+const COOLDOWN_MS = 30_000;
+
+/** A key that is no longer in the set is not believed for longer than that. */
+const KEPT_MS = 600_000;
+
 export interface JwksOptions extends TokenIssuer {
   readonly jwksUrl: URL;
+  /** Between two fetches; 30 s unless told. */
+  readonly cooldownMs?: number;
 }
 
 /** The keys are fetched at first use, kept, and fetched again for a key id that is not known. */
-export function jwksTokens({ jwksUrl, issuer, audience }: JwksOptions): TokenVerifier {
-  const remote = createRemoteJWKSet(jwksUrl, { timeoutDuration: FETCH_TIMEOUT_MS });
+export function jwksTokens({ jwksUrl, issuer, audience, cooldownMs }: JwksOptions): TokenVerifier {
+  const remote = createRemoteJWKSet(jwksUrl, {
+    timeoutDuration: FETCH_TIMEOUT_MS,
+    cooldownDuration: cooldownMs ?? COOLDOWN_MS,
+    cacheMaxAge: KEPT_MS,
+  });
   const keys: JWTVerifyGetKey = async (header, token) => {
     try {
       return await remote(header, token);

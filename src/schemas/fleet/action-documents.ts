@@ -61,6 +61,8 @@ export const BindingDocument = z.strictObject({
   enabled: z.boolean().default(true),
   spill: z.enum(SPILLS).default('never'),
   spread: z.boolean().default(false),
+  /** Left out: its capability's class decides. */
+  approval: z.enum(['required']).optional(),
   policyRevision: z.int().min(1).max(Number.MAX_SAFE_INTEGER).default(1),
   credentialRevision: Name,
   quotaPolicy: Name.nullable().default(null),

@@ -17,7 +17,7 @@ import { WrittenApprovers } from './approver-documents';
 import { Credentials } from './credentials';
 import { EventSinkDocument } from './event-sink-documents';
 import { EvidenceDocument, RequiredEvidence, TrustedSigners } from './evidence-documents';
-import { IngressSecrets } from './ingress-secrets';
+import { IngressSecrets, WrittenInstant } from './ingress-secrets';
 import { InstanceConfig } from './instance-configs';
 import type { Placed } from './mistakes';
 import { OutboundDocument } from './outbound-documents';
@@ -27,6 +27,9 @@ import { Sha256, Text, Version } from './texts';
 import { WrittenAllowedWorkflows } from './workflow-documents';
 
 const MAX_BODY_BYTES = 26_214_400;
+
+/** Of one ingress; whoever rotates more often loses the oldest. */
+export const MAX_PREVIOUS_INGRESSES = 10;
 
 export const CONNECTOR_STATUSES = [
   'draft',
@@ -140,13 +143,32 @@ const EventTypes = z
   .transform((types) => [...new Set(types)])
   .refine((types) => !types.includes('*') || types.length === 1, "'*' already takes every type");
 
+const IngressRef = Name.min(
+  8,
+  'write at least 8 characters; better a long random text, e.g. 16 hex bytes',
+);
+
+/** References that still lead to the ingress, each until a time. */
+const PreviousIngresses = z
+  .array(z.strictObject({ ref: IngressRef, until: WrittenInstant }))
+  .max(MAX_PREVIOUS_INGRESSES)
+  .default([])
+  .transform((list) =>
+    [...list].sort((one, other) =>
+      one.until === other.until
+        ? Number(one.ref > other.ref) - Number(one.ref < other.ref)
+        : Number(one.until < other.until) - Number(one.until > other.until),
+    ),
+  );
+
 const Ingress = z
   .strictObject({
-    ref: Name.min(8, 'write at least 8 characters; better a long random text, e.g. 16 hex bytes'),
+    ref: IngressRef,
     bodyLimit: byteSize(MAX_BODY_BYTES).default(MAX_BODY_BYTES),
     secrets: IngressSecrets,
+    previous: PreviousIngresses,
   })
-  .transform(({ ref, bodyLimit, secrets }) => ({ ref, bodyLimitBytes: bodyLimit, secrets }));
+  .transform(({ bodyLimit, ...rest }) => ({ ...rest, bodyLimitBytes: bodyLimit }));
 
 export const SubscriptionDocument = z.strictObject({
   kind: z.literal('Subscription'),

@@ -1,6 +1,6 @@
 /** What documents of one file say twice, or against each other. */
 import type { BindingDocument } from './action-documents';
-import type { ConnectorDocument, FleetDocuments } from './documents';
+import type { ConnectorDocument, FleetDocuments, SubscriptionDocument } from './documents';
 import type { FieldPath, FleetMistake, Place, Placed } from './mistakes';
 import { mistakeAt } from './mistakes';
 
@@ -27,11 +27,19 @@ export function duplicateMistakes(fleet: FleetDocuments): FleetMistake[] {
     ...repeated(fleet.replicas, idOf, ['id']),
     ...repeated(fleet.targets, nameOf, ['id']),
     ...repeated(fleet.subscriptions, nameOf, ['id']),
-    ...repeated(fleet.subscriptions, ({ ingress }) => ingress?.ref ?? null, ['ingress', 'ref']),
+    ...repeated(fleet.subscriptions.flatMap(refsOf), (ref) => ref, ['ingress', 'ref']),
     ...repeated(fleet.eventSinks, nameOf, ['id']),
     ...contradictions(fleet.connectors),
     ...disagreements(fleet.connectors),
   ];
+}
+
+/** Every reference that leads to a subscription's ingress. */
+function refsOf({ place, thing }: Placed<SubscriptionDocument>): Placed<string>[] {
+  const { ingress } = thing;
+  if (ingress === null) return [];
+  const refs = [ingress.ref, ...ingress.previous.map(({ ref }) => ref)];
+  return refs.map((ref) => ({ place, thing: ref }));
 }
 
 function repeated<Thing>(

@@ -4,11 +4,11 @@ import { Name } from '../names';
 import { SecretReference } from '../secret-references';
 
 /** An ISO 8601 instant with its offset, in UTC. */
-const Instant = z.iso
+export const WrittenInstant = z.iso
   .datetime({ offset: true, error: 'write an instant such as 2026-01-31T00:00:00Z' })
-  .transform((text) => new Date(text).toISOString())
-  .nullable()
-  .default(null);
+  .transform((text) => new Date(text).toISOString());
+
+const Instant = WrittenInstant.nullable().default(null);
 
 const IngressSecret = z
   .strictObject({ id: Name, ref: SecretReference, notBefore: Instant, notAfter: Instant })

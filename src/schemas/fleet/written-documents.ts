@@ -121,7 +121,8 @@ export function writtenBinding(row: BindingRow): WrittenDocument {
   const { policyRevision, credentialRevision, quotaPolicy } = row;
   return {
     ...{ kind: 'Binding', tenant, capability, instance, credentialRevision, priority, enabled },
-    ...{ spill, spread, policyRevision, quotaPolicy: quotaPolicy ?? undefined },
+    ...{ spill, spread, approval: row.approvalRequired ? 'required' : undefined },
+    ...{ policyRevision, quotaPolicy: quotaPolicy ?? undefined },
   };
 }
 
@@ -198,6 +199,7 @@ export function writtenSubscription(row: SubscriptionRow): WrittenDocument {
       ingress: {
         ...{ ref: ingress.ref, bodyLimit: ingress.bodyLimitBytes },
         secrets: Secrets.parse(ingress.secrets).map(withoutNulls),
+        previous: unlessEmpty(ingress.previous),
       },
     }),
   };
@@ -211,7 +213,8 @@ export function writtenEventSink(row: EventSinkRow): WrittenDocument {
   };
 }
 
-function writtenRetry(row: unknown): object | undefined {
+/** As a fleet file writes a profile; undefined for null. */
+export function writtenRetry(row: unknown): object | undefined {
   const profile = RetryProfile.nullable().parse(row);
   if (profile === null) return undefined;
   const { attempts, backoff, jitter, totalSpanMs, retryAfterCapMs } = profile;

@@ -14,4 +14,6 @@ export interface ActionServices {
   readonly random: () => number;
   /** How long a reservation holds before its request is sent. */
   readonly holdMs: number;
+  /** How often a host is asked how far it is while a call to it lasts. */
+  readonly watchMs: number;
 }

@@ -1,13 +1,13 @@
 /** What follows for an attempt from what its host answered. Pure. */
 import type { FoundResult } from '../../db/action-steps';
-import type { HostOutcome, HostRefusal } from '../../domain/host-protocol';
+import type { HostOutcome, HostRefusal, Progress } from '../../domain/host-protocol';
 import type { Settlement, UnknownCause } from '../../domain/routes';
 import type { HostResult } from '../../hosts/client/results';
 import { provesNotStarted } from '../../hosts/client/results';
 import type { Sendable } from '../../schemas/action-step-rows';
 
 export type Closing =
-  | { readonly kind: 'running'; readonly progress: string | null }
+  | { readonly kind: 'running'; readonly progress: Progress | null }
   | {
       readonly kind: 'settled';
       readonly settlement: Settlement;

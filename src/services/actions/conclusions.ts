@@ -101,7 +101,9 @@ function untilDeadline(result: HostResult, asked: Askable, at: Round): Found {
 }
 
 function again(result: HostResult, { round, random }: Round): Extract<Found, { kind: 'again' }> {
-  return { kind: 'again', ...wordsOf(result), inMs: askDelayMs(round, random) };
+  const running = result.kind === 'answered' && result.outcome.kind === 'running';
+  const progress = running ? result.outcome.progress : null;
+  return { kind: 'again', ...wordsOf(result), inMs: askDelayMs(round, random), progress };
 }
 
 function isRepeatable({ recovery, sideEffect }: Askable): boolean {

@@ -1,25 +1,53 @@
 /**
  * Sending an action's request once: open the attempt, call the assigned host, settle with what came
- * back. After the opening nothing is thrown away: what is not known is settled as unknown.
+ * back. After the opening nothing is thrown away: what is not known is settled as unknown. A host that
+ * is at work is asked again with the same request, which attaches to that work.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { beginDispatch, closeDispatch, noteWait } from '../../db/action-steps';
 import type { Receipting } from '../../db/receipted';
 import type { Dispatched, DispatchRequest } from '../../domain/action-activities';
 import { resendDelayMs, reserveDelayMs } from '../../domain/action-retry';
+import { backoffMs } from '../../domain/retry';
 import type { HostCall } from '../../hosts/client';
 import { point } from '../../points';
 import type { CloseDispatchAnswer, NotSendable, Sendable } from '../../schemas/action-step-rows';
 import { patiently } from '../patience';
 import type { ActionServices } from './action-services';
 import { closingOf, type Closing } from './closings';
+import { Progression, type DispatchRun } from './progression';
 import { closingReceipt, digestOf, expectedReceipt } from './receipts';
 
 /** @throws WaybillError `storage_unavailable`; an attempt that was opened is then the workflow's to settle */
 export async function dispatchAction(
   services: ActionServices,
   request: DispatchRequest,
-  signal: AbortSignal,
+  run: DispatchRun,
 ): Promise<Dispatched> {
+  const progression = new Progression(services, request, run);
+  const began = performance.now();
+  for (let round = 1; ; round += 1) {
+    const sent = await send(services, request, { progression, signal: run.signal });
+    if (sent.kind !== 'running') return sent;
+    const { timeoutMs, ...running } = sent;
+    const leftMs = request.followMs - (performance.now() - began);
+    // The first time its workflow is told at once, and shows it.
+    if (!request.resume || run.signal.aborted || leftMs < timeoutMs) return running;
+    const pauseMs = backoffMs(round, 250, 5_000);
+    await delay(pauseMs, undefined, { signal: run.signal }).catch(() => undefined);
+  }
+}
+
+type Sent =
+  | Exclude<Dispatched, { kind: 'running' }>
+  /** `timeoutMs`: how long the next call may take. */
+  | (Extract<Dispatched, { kind: 'running' }> & { readonly timeoutMs: number });
+
+async function send(
+  services: ActionServices,
+  request: DispatchRequest,
+  { progression, signal }: { readonly progression: Progression; readonly signal: AbortSignal },
+): Promise<Sent> {
   await point('dispatch.begun');
   const { answer, request: body } = await beginDispatch(services.data, request);
   if (answer.kind === 'fence_lost') return { kind: 'look' };
@@ -30,11 +58,16 @@ export async function dispatchAction(
   const opened = { answer, atMs: performance.now() };
   if (body === null) return await close(services, request, { attemptNo, opened, ...NO_REQUEST });
   const started = performance.now();
-  const result = await services.hosts.execute(callOf(answer, request.fence, signal), body);
+  const result = await progression.during(callOf(answer, request.fence, signal), (call) =>
+    services.hosts.execute(call, body),
+  );
   await point('dispatch.answered');
   const durationMs = Math.round(performance.now() - started);
   const closing = closingOf(result, { sendable: answer, resumed: request.resume, durationMs });
-  if (closing.kind === 'running') return closing;
+  if (closing.kind === 'running') {
+    await progression.note(closing.progress);
+    return { ...closing, timeoutMs: answer.timeoutMs };
+  }
   return await close(services, request, { attemptNo, opened, ...closing });
 }
 
@@ -50,7 +83,7 @@ async function close(
   services: ActionServices,
   request: DispatchRequest,
   closing: Ended,
-): Promise<Dispatched> {
+): Promise<Exclude<Dispatched, { kind: 'running' }>> {
   const { settlement, unknownCause, result, reason, detail, evidence, retryAfterMs } = closing;
   const { resultBytes } = closing;
   const written = {
@@ -102,7 +135,7 @@ function pausedMs(retryAfterMs: number, answer: CloseDispatchAnswer, random: num
 function toldOf(
   answer: CloseDispatchAnswer,
   closing: Pick<Settled, 'reason' | 'detail' | 'settlement' | 'highestFence'>,
-): Dispatched {
+): Exclude<Dispatched, { kind: 'running' }> {
   if (answer.kind === 'unknown_route' || answer.kind === 'fence_lost') return { kind: 'look' };
   if (answer.kind === 'closed') {
     return { kind: 'closed', state: answer.action.state, deliveryId: answer.action.deliveryId };
@@ -124,7 +157,7 @@ function callOf(sendable: Sendable, fence: number, signal: AbortSignal): HostCal
     storeEpoch,
     sentAgoMs: null,
     beginAnew: sendable.beginAnew,
-    approval: null,
+    approval: sendable.approval,
     expiresAtMs: deadlineAtMs,
     timeoutMs: Math.max(1, Math.min(sendable.timeoutMs, deadlineInMs - CLOSING_MS)),
     signal,

@@ -13,6 +13,7 @@ import { actionWorkflowId } from '../../domain/workflow-ids';
 import { point } from '../../points';
 import type { ActionPosition, ReadAction } from '../../schemas/action-step-rows';
 import type { ActionServices } from './action-services';
+import { awaitApproval } from './approvals';
 import { refusalWords } from './refusal-words';
 import { decideCancel } from './settling';
 
@@ -32,6 +33,7 @@ export async function nextStep(services: ActionServices, request: NextRequest): 
       const position = await readAction(services.data, request);
       if (position === null) return { kind: 'unknown_action' };
       const wish = await wishOf(services, request, position);
+      if (wish.kind === 'look') continue;
       if (wish.kind !== 'reserve') return wish;
       attemptNo = wish.attemptNo;
     }
@@ -43,7 +45,11 @@ export async function nextStep(services: ActionServices, request: NextRequest): 
   return { kind: 'wait', state: 'requested', ...refusalWords({ kind: 'contended' }), forMs: 100 };
 }
 
-type Wish = NextStep | { readonly kind: 'reserve'; readonly attemptNo: number };
+type Wish =
+  | NextStep
+  | { readonly kind: 'reserve'; readonly attemptNo: number }
+  /** The row has moved meanwhile. */
+  | { readonly kind: 'look' };
 
 async function wishOf(
   services: ActionServices,
@@ -64,12 +70,7 @@ async function wishOf(
       return needed;
     }
     case 'awaiting_approval':
-      return {
-        kind: 'wait',
-        state: action.state,
-        ...refusalWords({ kind: 'approval' }),
-        forMs: 60_000,
-      };
+      return await awaitApproval(services, request);
     case 'unknown':
     case 'cancelling':
     case 'dispatching':
@@ -149,6 +150,10 @@ async function stepAfter(
       return null;
     case 'unknown_action':
       return { kind: 'unknown_action' };
+    case 'approval_required': {
+      const asked = await awaitApproval(services, request);
+      return asked.kind === 'look' ? null : asked;
+    }
     case 'conflict':
     case 'binding_unavailable':
       return await giveUp(services, request, answer);

@@ -21,6 +21,7 @@ const NOTHING: ActionReceiptFacts = {
   resultSha256: null,
   by: null,
   reason: null,
+  approval: null,
 };
 
 export function actionSigner(key: SigningKey): ActionSigner {
@@ -67,7 +68,9 @@ export function digestOf(bytes: Uint8Array | null): string | null {
 }
 
 /** A result that was written before is the action's, whatever this step has brought. */
-function recorded({ result }: WantedActionReceipt): Partial<ActionReceiptFacts> {
-  if (result === null) return {};
-  return { errorCode: result.errorCode, resultSha256: result.resultSha256 };
+function recorded({ result, approval }: WantedActionReceipt): Partial<ActionReceiptFacts> {
+  return {
+    ...(approval === null ? {} : { approval }),
+    ...(result && { errorCode: result.errorCode, resultSha256: result.resultSha256 }),
+  };
 }

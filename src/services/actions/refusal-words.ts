@@ -18,7 +18,7 @@ type Refusal =
           | 'rate_limited';
       }
     >
-  | { readonly kind: 'contended' | 'recovering' | 'approval' | 'deadline' }
+  | { readonly kind: 'contended' | 'recovering' | 'deadline' }
   | { readonly kind: 'budget'; readonly attempts: number }
   | { readonly kind: 'no_route'; readonly why: Words };
 
@@ -44,8 +44,6 @@ export function refusalWords(refusal: Refusal): Words {
         reason: 'recovering',
         detail: 'the deployment recovers from a restore; `waybill recover --release` lets it go on',
       };
-    case 'approval':
-      return { reason: 'awaiting_approval', detail: 'it has not been approved yet' };
     case 'deadline':
       return { reason: 'deadline_exceeded', detail: 'its deadline has passed' };
     case 'budget':

@@ -1,13 +1,8 @@
 /** Settling an attempt whose sender is lost, and what people decide about an action. */
 import { requestCancel, resolveAction, settleLost } from '../../db/action-steps';
-import type {
-  CancelDecision,
-  CancelRequest,
-  Resolution,
-  ResolveAnswer,
-  SettleStep,
-} from '../../domain/action-activities';
+import type { CancelDecision, CancelRequest, SettleStep } from '../../domain/action-activities';
 import type { ActionRef } from '../../domain/action-service';
+import type { Resolution, ResolveAnswer } from '../../domain/resolutions';
 import { point } from '../../points';
 import type { ActionServices } from './action-services';
 

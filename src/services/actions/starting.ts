@@ -15,13 +15,17 @@ import type { ActionSigner } from '../../domain/receipts';
 import type { ActionLedger, CapabilityCatalog } from '../../domain/registry-ports';
 import { point } from '../../points';
 import { canonicalJson } from '../../schemas/canonical-json';
+import { approveCarried, carriedApproval, decide, newApprovalId } from './approvals';
+import { nudge, type AttendReason } from './nudging';
 import { sizeProblem, type RequestChecks } from './request-checks';
-import { decideCancel } from './settling';
+import { decideCancel, decideResolution } from './settling';
 
 /** How long whoever started an action has to start its workflow before a loop does. */
 const ATTEND_AFTER_MS = 5_000;
 const FIRST_LOOK_MS = 30;
 const LONGEST_PAUSE_MS = 400;
+/** Of a cancel: what its workflow cannot know by itself. */
+const NEWS: readonly string[] = ['cancelled', 'requested', 'already'];
 
 export interface StartServices {
   /** Role waybill_data. */
@@ -31,7 +35,7 @@ export interface StartServices {
   readonly checks: RequestChecks;
   readonly sign: ActionSigner;
   /** Returns at once and never throws; a loop does what it could not. */
-  readonly attend: (action: ActionIdentity, why: 'start' | 'nudge') => void;
+  readonly attend: (action: ActionIdentity, why: AttendReason) => void;
 }
 
 export function actionService(services: StartServices): ActionService {
@@ -45,16 +49,37 @@ export function actionService(services: StartServices): ActionService {
     closed: (ref, waitMs, signal) => untilClosed(services, ref, waitMs, signal),
     cancel: async (ref, who) => {
       const decision = await decideCancel(services, { ...ref, ...who });
-      if (decision.kind === 'requested' || decision.kind === 'already') await nudge(services, ref);
+      if (NEWS.includes(decision.kind)) await nudge(services, ref);
       return decision;
+    },
+    decide: async (ref, wish) => {
+      const approvalId = newApprovalId();
+      const { tenantId, actionId } = ref;
+      const decision = {
+        ...wish,
+        tenantId,
+        actionId,
+        via: 'api',
+        approvalId,
+        token: null,
+      } as const;
+      const answer = await decide(services, decision);
+      if (answer.kind === 'decided') await nudge(services, ref);
+      return answer;
+    },
+    resolve: async (ref, resolution) => {
+      const answer = await decideResolution(services, { ...ref, ...resolution });
+      if (answer.kind === 'resolved') await nudge(services, ref);
+      return answer;
     },
   };
 }
 
 /**
  * Starts the action, or meets the one that is there.
- * @throws WaybillError `capability_unavailable`, `approval_required`, `action_request_invalid`,
- *   `stale_plan` (a new one, and the catalog has moved from `ifCatalogRevision`), `storage_unavailable`
+ * @throws WaybillError `capability_unavailable`, `action_request_invalid`, `stale_plan` (a new one, and the
+ *   catalog has moved from `ifCatalogRevision`), `approval_required`, `approval_refused`, `approver_is_requester`,
+ *   `storage_unavailable`
  */
 export async function startAction(
   services: StartServices,
@@ -65,12 +90,13 @@ export async function startAction(
   if (tooLarge !== null) throw tooLarge;
   const known = await admit(services, order, bytes);
   if (known !== null) return known;
+  const carried = await carriedApproval(services.data, order, bytes);
   const { tenantId, actionId, capabilityId, affinityKey, requestedBy, deliveryId } = order;
   const { deadlineMs, retryBudget, ifCatalogRevision = null } = order;
   const answer = await services.ledger.startAction({
     ...{ tenantId, actionId, capabilityId, affinityKey, requestedBy, deliveryId },
     ...{ deadlineMs, retryBudget, request: bytes, attendAfterMs: ATTEND_AFTER_MS },
-    ifCatalogRevision,
+    ...{ ifCatalogRevision, policyDecision: order.policyDecision ?? null },
   });
   if (answer.kind === 'stale_plan') throw stalePlan(answer.revision);
   await point('action.stored');
@@ -78,7 +104,9 @@ export async function startAction(
     // The row's key, not that of whoever asks last: it keeps the conversation on one account.
     const { requestDigest, affinityKey: kept } = answer.action;
     const identity = { tenantId, actionId, capabilityId, requestDigest, affinityKey: kept };
-    services.attend(identity, 'start');
+    // Before its workflow asks for what is there. One that waits for it is told.
+    const news = carried !== null && (await approveCarried(services, order, carried));
+    services.attend(identity, news && answer.kind === 'existing' ? 'nudge' : 'start');
   }
   await point('action.started');
   return { kind: answer.kind };
@@ -94,8 +122,10 @@ async function admit(
   const fault =
     contract === null
       ? new WaybillError('capability_unavailable', '', { field: 'capabilityId' })
-      : contract.sideEffect === 'external'
-        ? new WaybillError('approval_required', '', { field: 'capabilityId' })
+      : contract.approvalNeeded &&
+          order.awaitApproval === false &&
+          (order.approval ?? null) === null
+        ? new WaybillError('approval_required', '', { field: 'approval' })
         : checks.problem(contract, order.request);
   if (fault === null) return null;
   const existing = await readAction(data, order);
@@ -120,17 +150,6 @@ async function unlessStale(
 function stalePlan(revision: number): WaybillError {
   const detail = `the catalog is at revision ${revision}; verify the plan again`;
   return new WaybillError('stale_plan', detail, { field: 'ifCatalogRevision' });
-}
-
-/** Wakes the action's workflow, unless the action is closed. */
-export async function nudge(
-  services: Pick<StartServices, 'data' | 'attend'>,
-  ref: ActionRef,
-): Promise<void> {
-  const action = await readAction(services.data, ref);
-  if (action === null || action.result !== null) return;
-  const { capabilityId, requestDigest, affinityKey } = action;
-  services.attend({ ...ref, capabilityId, requestDigest, affinityKey }, 'nudge');
 }
 
 async function untilClosed(

@@ -37,6 +37,7 @@ import type {
 } from '../../schemas/catalog-rows';
 import type { EventSinkRow } from '../../schemas/event-rows';
 import type { Fleet } from '../../schemas/fleet';
+import type { SubscriptionDocument } from '../../schemas/fleet/documents';
 import { trustedKeys } from './evidence';
 
 /** What is published now, of everything that a fleet names; maps by id, `keyOf` and the like. */
@@ -167,7 +168,12 @@ function revoked(fleet: Fleet): TenantKey[] {
 }
 
 function refs(fleet: Fleet): string[] {
-  return things(fleet.subscriptions).flatMap(({ ingress }) => (ingress ? [ingress.ref] : []));
+  return things(fleet.subscriptions).flatMap(refsOf);
+}
+
+/** Every reference that leads to the subscription, now or from before. */
+export function refsOf({ ingress }: Pick<SubscriptionDocument, 'ingress'>): string[] {
+  return ingress === null ? [] : [ingress.ref, ...ingress.previous.map(({ ref }) => ref)];
 }
 
 const idOf = ({ id }: { readonly id: string }): string => id;

@@ -27,6 +27,7 @@ export function referenceMistakes(fleet: Fleet, published: Published): FleetMist
     intended: intendedCatalog(fleet, published),
     evidence: [...published.speakingEvidence, ...things(fleet.evidence).map(evidenceRow)],
     isWritten: (binding) => written.has(bindingKey(binding)),
+    isReported: fleet.reported === true,
     isBroken: (kind, key) => fleet.broken.has(thingKey(kind, key)),
   };
   return [

@@ -138,6 +138,7 @@ export function bindingRow(thing: BindingDocument): BindingRow {
   const { policyRevision, credentialRevision, quotaPolicy } = thing;
   return {
     ...{ tenant, capability, instance, priority, enabled, spill, spread },
+    approvalRequired: thing.approval === 'required',
     ...{ policyRevision, credentialRevision, quotaPolicy },
   };
 }

@@ -24,12 +24,14 @@ export async function secretMistakes(
   fleet: Fleet,
   provider: SecretProvider,
 ): Promise<FleetMistake[]> {
-  const found: FleetMistake[] = [];
-  for (const reference of referencesOf(fleet)) {
-    const problem = await problemOf(reference, provider);
-    if (problem !== null) found.push(mistakeAt(reference.place, reference.path, problem));
-  }
-  return found;
+  // At once: where Vault is away, each of them would be waited for.
+  const found = await Promise.all(
+    referencesOf(fleet).map(async (reference) => {
+      const problem = await problemOf(reference, provider);
+      return problem === null ? null : mistakeAt(reference.place, reference.path, problem);
+    }),
+  );
+  return found.filter((mistake) => mistake !== null);
 }
 
 async function problemOf(

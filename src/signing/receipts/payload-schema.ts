@@ -64,6 +64,7 @@ const ActionData = z.strictObject({
   resultSha256: Sha256.nullable(),
   by: z.string().nullable(),
   reason: z.string().nullable(),
+  approval: z.string().nullable(),
 });
 
 /** The payload of a receipt, strict: a version that knows more fields has another `v`. */

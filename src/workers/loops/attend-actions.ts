@@ -39,5 +39,5 @@ function attend({ workflows }: AttendActionsOptions, row: UnattendedAction): Pro
     affinityKey: row.affinity_key,
   };
   // A nudge ends whatever a workflow waits for: only for news.
-  return row.cancelled ? workflows.nudge(action) : workflows.ensure(action);
+  return row.news ? workflows.nudge(action) : workflows.ensure(action);
 }

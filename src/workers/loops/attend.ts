@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../../db/database';
 import type { GatePlace } from '../../db/deliveries';
 import { BEFORE_ALL_GATES, claimUnattended, releaseGated } from '../../db/deliveries';
+import { wakeEnded } from '../../db/subscriptions';
 import { deliveryId, tenantId } from '../../domain/ids';
 import type { UnattendedDelivery } from '../../schemas/delivery-rows';
 import type { DeliveryWorkflows } from '../../temporal/delivery-starter';
@@ -39,6 +40,7 @@ const RELEASED_AT_ONCE = 500;
 export async function attendRound(options: AttendOptions): Promise<boolean> {
   const { operations, walk } = options;
   walk.after = await releaseGated(operations, RELEASED_AT_ONCE, walk.after);
+  await wakeEnded(operations, RELEASED_AT_ONCE);
   return await attendClaimed({
     claim: (limit) => claimUnattended(options.operations, limit, CLAIM_MS),
     attend: (row) => attend(options, row),

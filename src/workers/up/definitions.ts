@@ -21,7 +21,12 @@ export function coreDefinitions({ ports }: UpSettings): ProcessDefinition[] {
       args: ['demo-receiver', '--port', String(ports.receiver)],
       port: 'receiver',
     },
-    { name: 'api', title: 'waybill api', args: ['api'], port: 'api' },
+    {
+      name: 'api',
+      title: 'waybill api',
+      args: ['api', '--serve', 'api,ingress,lifecycle,grpc'],
+      port: 'api',
+    },
     { name: 'worker', title: 'waybill worker', args: ['worker'], port: 'health' },
   ];
 }

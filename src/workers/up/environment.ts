@@ -36,7 +36,7 @@ export function processEnvironment(
     if (settings.databaseUrl === null && OWN_LOGINS.includes(name)) return false;
     return settings.temporalAddress !== null || !name.startsWith('TEMPORAL_');
   });
-  const { api, health } = settings.ports;
+  const { api, health, grpc } = settings.ports;
   return {
     WAYBILL_SHUTDOWN_GRACE: SHUTDOWN_GRACE,
     ...(Object.fromEntries(kept) as Record<string, string>),
@@ -47,6 +47,7 @@ export function processEnvironment(
     WAYBILL_HOME: settings.home,
     WAYBILL_PORT: String(api),
     WAYBILL_HEALTH_PORT: String(health),
+    WAYBILL_GRPC_PORT: String(grpc),
     ...secrets,
   };
 }

@@ -9,6 +9,7 @@ import { freePort, type PortWish } from '../embedded/ports';
 export const PORT_SETTINGS = {
   api: { variable: 'WAYBILL_PORT', port: 7380, wantedBy: 'the API' },
   health: { variable: 'WAYBILL_HEALTH_PORT', port: 7381, wantedBy: "the worker's health" },
+  grpc: { variable: 'WAYBILL_GRPC_PORT', port: 7383, wantedBy: "the API's gRPC" },
   receiver: { variable: 'WAYBILL_RECEIVER_PORT', port: 7300, wantedBy: 'the demo receiver' },
   provider: { variable: 'WAYBILL_PROVIDER_PORT', port: 7301, wantedBy: 'the demo provider' },
   firstHost: { variable: 'WAYBILL_FIRST_HOST_PORT', port: 7391, wantedBy: 'the first demo host' },

@@ -138,7 +138,7 @@ async function startOurs(
 }
 
 async function requirePorts(settings: UpSettings, hosts: readonly DemoHost[]): Promise<void> {
-  const names: PortName[] = ['api', 'health', 'receiver'];
+  const names: PortName[] = ['api', 'health', 'grpc', 'receiver'];
   if (hosts.length > 0) names.push('provider', ...hosts.map(({ port }) => port));
   if (settings.databaseUrl === null) names.push('postgres');
   if (settings.temporalAddress === null) names.push('temporal', 'temporalUi');

@@ -13,8 +13,8 @@ const ACTION: Action = {
     deadlineAt: '',
     retryBudget: 5,
   },
-  ...{ affinityKey: null, attemptCount: 1, result: null, route: null, attempts: [] },
-  receipts: [],
+  ...{ affinityKey: null, attemptCount: 1, progress: null, result: null, route: null },
+  ...{ attempts: [], receipts: [], approval: null, policyDecision: null },
   ...{ workflowId: 'action/acme/a1', workflowUrl: null },
 };
 

@@ -48,8 +48,9 @@ test('what takes long is answered as running, with its progress, and finishes', 
   const call = callTo(kit.host);
   const sent = kit.client.execute(call, BODY);
   const began = await kit.work.times(1);
-  began.context.progress('half way');
-  const running = kit.answered({ kind: 'running', progress: 'half way' });
+  began.context.progress('half way\n', 49.6);
+  const progress = { note: 'half way ', percent: 50 };
+  const running = kit.answered({ kind: 'running', progress });
   expect(await sent).toEqual(running);
   expect(await kit.client.reconcile(at(call, 11))).toEqual(running);
   expect(await kit.client.read(call)).toEqual(running);
@@ -219,6 +220,18 @@ test('a result that is too large or no JSON is a visible failure, also later', a
     expect(later).toMatchObject({ outcome: { kind: 'failed', errorCode } });
   }
 });
+
+test.each([undefined, 'done', { kind: 'done' }])(
+  'a connector that returns %j has said nothing: what it did is unknown, and stays so',
+  async (returned) => {
+    const call = callTo(kit.host);
+    const sent = kit.client.execute(call, BODY);
+    (await kit.work.times(1)).finish(returned as never);
+    expect(await sent).toEqual(kit.answered({ kind: 'unknown' }));
+    expect(await kit.client.reconcile(at(call, 11))).toEqual(kit.answered({ kind: 'unknown' }));
+    expect(kit.work.begun).toHaveLength(1);
+  },
+);
 
 test('a draining host serves what is sent to it; a stopping one refuses what is new', async () => {
   await kit.host.drain();

@@ -4,11 +4,11 @@
  */
 import type { Host } from '../../../src/hosts/kit/host';
 import { memoryStore } from '../../../src/hosts/kit/stores/memory';
+import { LifecycleService } from '../../../src/hosts/testing/lifecycle-service';
 import { didOfKey } from '../../../src/signing/did-key';
 import type { SigningKey } from '../../../src/signing/keys';
 import { until } from '../../support/until';
 import { callTo, clientOf, json, newKey, trustIn } from '../support/fixtures';
-import { LifecycleService } from '../support/lifecycle-service';
 import { DONE, hostOver, Work } from '../support/work';
 
 let keys: { host: SigningKey; waybill: SigningKey };

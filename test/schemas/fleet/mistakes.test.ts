@@ -136,14 +136,14 @@ describe('a mistake names document, line, field and remedy', () => {
       /^9 .* ingress\.secrets\[0\]\.notAfter: must be later than notBefore$/,
     ],
     [
-      'a reference to Vault',
-      INGRESS.replace('env:SECRET', '"vault:kv/a#b"'),
-      /ingress\.secrets\[0\]\.ref: references to Vault are not supported in this version/,
+      'half a reference to Vault',
+      INGRESS.replace('env:SECRET', '"vault:kv/a"'),
+      /ingress\.secrets\[0\]\.ref: write vault:MOUNT\/PATH#KEY/,
     ],
     [
       'a reference that names nothing',
       INGRESS.replace('env:SECRET', '"file: "'),
-      /ingress\.secrets\[0\]\.ref: write a reference, env:NAME or file:PATH/,
+      /ingress\.secrets\[0\]\.ref: write a reference, env:NAME, file:PATH or vault:MOUNT\/PATH#KEY/,
     ],
     [
       'a reference to a folder',
@@ -188,7 +188,7 @@ describe('a mistake names document, line, field and remedy', () => {
     const planted = 'whsec_planted_secret_value';
     const fleet = read(INGRESS.replace('env:SECRET', planted));
     const text = new FleetInvalid(fleet.mistakes).message;
-    expect(text).toContain('write a reference, env:NAME or file:PATH, never the secret itself');
+    expect(text).toContain('or vault:MOUNT/PATH#KEY, never the secret itself');
     expect(text).not.toContain(planted);
   });
 

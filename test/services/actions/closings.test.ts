@@ -142,8 +142,23 @@ describe("a host's words that no row can hold", () => {
   ])('%s: the answer is read, with a replacement', (_what, detail, read) => {
     const failed = claims({ kind: 'failed', errorCode: 'provider_refused', detail });
     expect(HostAnswerSchema.parse(failed).outcome).toMatchObject({ kind: 'failed', detail: read });
-    const running = claims({ kind: 'running', progress: detail });
-    expect(HostAnswerSchema.parse(running).outcome).toMatchObject({ progress: read });
+  });
+
+  test.each([
+    ['a line that is none', { note: 'a\r\nb\u202ec', percent: 3 }, { note: 'a  b c', percent: 3 }],
+    [
+      'NUL and half of a pair',
+      { note: 'a\0b\ud83d', percent: 0 },
+      { note: 'a b\ufffd', percent: 0 },
+    ],
+    ['a long note', { note: 'n'.repeat(501), percent: 1 }, { note: 'n'.repeat(500), percent: 1 }],
+    ['a share that is none', { note: 'n', percent: 101 }, { note: 'n', percent: null }],
+    ['half a percent', { note: 'n', percent: 12.5 }, { note: 'n', percent: 13 }],
+    ['no share', { note: 'n' }, { note: 'n', percent: null }],
+    ['no progress at all', 'half way', null],
+  ])('%s costs no answer', (_what, progress, read) => {
+    const outcome = HostAnswerSchema.parse(claims({ kind: 'running', progress })).outcome;
+    expect(outcome).toEqual({ kind: 'running', progress: read });
   });
 
   test('a host cuts a long detail, and mends the pair that it cuts through', () => {

@@ -11,6 +11,8 @@ export interface Checked {
   readonly evidence: readonly EvidenceRow[];
   /** Whether the file has a document of this binding. */
   readonly isWritten: (binding: BindingKey) => boolean;
+  /** Its states are reported by their owner, and take no newer revision. */
+  readonly isReported: boolean;
   /** A document of that key is in the file, but has mistakes of its own. */
   readonly isBroken: (kind: FleetKind, key: DocumentKey) => boolean;
 }

@@ -52,9 +52,9 @@ function identityMistakes(
 function revisionMistakes(
   { place, thing }: Placed<InstanceDocument>,
   before: PublishedInstance | undefined,
-  { published }: Checked,
+  { published, isReported }: Checked,
 ): FleetMistake[] {
-  if (before === undefined || thing.configRevision > before.configRevision) return [];
+  if (isReported || before === undefined || thing.configRevision > before.configRevision) return [];
   const changed = differences(revised(before), revised(instanceRow(thing, published)));
   if (changed.length === 0) return [];
   const problem =

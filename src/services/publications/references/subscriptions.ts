@@ -3,7 +3,7 @@ import type { InstanceRow, SubscriptionRow, VersionRow } from '../../../schemas/
 import type { SubscriptionDocument } from '../../../schemas/fleet/documents';
 import type { FieldPath, FleetMistake, Placed } from '../../../schemas/fleet/mistakes';
 import { mistakeAt } from '../../../schemas/fleet/mistakes';
-import { keyOf, things } from '../catalog-view';
+import { keyOf, refsOf, things } from '../catalog-view';
 import type { Checked } from './checked';
 import { missingInstance } from './missing-instance';
 
@@ -113,11 +113,13 @@ function ingressOwnerMistakes(
   { published }: Checked,
   inFile: ReadonlyMap<string, SubscriptionDocument>,
 ): FleetMistake[] {
-  const ref = thing.ingress?.ref;
-  const owner = ref === undefined ? undefined : published.ingressOwners.get(ref);
-  if (owner === undefined || keyOf(owner) === keyOf(thing)) return [];
-  const later = inFile.get(keyOf(owner))?.ingress?.ref ?? owner.ref;
-  if (later !== owner.ref) return [];
-  const problem = `is taken by subscription ${owner.id} of tenant ${owner.tenant}; choose another one`;
-  return [mistakeAt(place, ['ingress', 'ref'], problem)];
+  return refsOf(thing).flatMap((ref, index) => {
+    const owner = published.ingressOwners.get(ref);
+    if (owner === undefined || keyOf(owner) === keyOf(thing)) return [];
+    const later = inFile.get(keyOf(owner));
+    if (later !== undefined && later.ingress !== null && !refsOf(later).includes(ref)) return [];
+    const problem = `is taken by subscription ${owner.id} of tenant ${owner.tenant}; choose another one`;
+    const path = index === 0 ? ['ref'] : ['previous', index - 1, 'ref'];
+    return [mistakeAt(place, ['ingress', ...path], problem)];
+  });
 }

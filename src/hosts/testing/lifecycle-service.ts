@@ -1,13 +1,13 @@
-/** Waybill's side of the lifecycle, in memory: sequences, repeated requests, incarnations. */
+/**
+ * Waybill's side of the lifecycle for one replica, in memory: sequences, repeated requests, incarnations.
+ * A test makes it lose answers, end a lease, refuse.
+ */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { LIFECYCLE_OPERATIONS, type LifecycleClaims } from '../../../src/domain/host-protocol';
-import {
-  LIFECYCLE_AUDIENCE,
-  verifyLifecycleCall,
-} from '../../../src/hosts/protocol/lifecycle-calls';
-import type { LifecycleReply, TokenTrust } from '../../../src/schemas/host-messages';
+import { LIFECYCLE_OPERATIONS, type LifecycleClaims } from '../../domain/host-protocol';
+import { LIFECYCLE_AUDIENCE, verifyLifecycleCall } from '../protocol/lifecycle-calls';
+import type { LifecycleReply, TokenTrust } from '../../schemas/host-messages';
 
 export class LifecycleService {
   readonly calls: LifecycleClaims[] = [];
