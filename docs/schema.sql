@@ -466,6 +466,7 @@ table deliveries
   constraint deliveries_state_check CHECK ((state = ANY (ARRAY['Received'::text, 'Verified'::text, 'Rejected'::text, 'Deduplicated'::text, 'Dispatched'::text, 'Acknowledged'::text, 'Failed'::text, 'Replayed'::text])))
   with (fillfactor=80)
   CREATE INDEX deliveries_at_gates ON waybill.deliveries USING btree (tenant_id, gate, received_at, delivery_id) WHERE (gate IS NOT NULL)
+  CREATE INDEX deliveries_being_sent ON waybill.deliveries USING btree (tenant_id, instance_id) WHERE ((direction = 'outbound'::text) AND (attend_at IS NOT NULL))
   CREATE INDEX deliveries_by_connector ON waybill.deliveries USING btree (tenant_id, connector_id, received_at DESC, delivery_id DESC)
   CREATE INDEX deliveries_by_external_id ON waybill.deliveries USING btree (tenant_id, external_id)
   CREATE UNIQUE INDEX deliveries_by_idempotency_key ON waybill.deliveries USING btree (tenant_id, instance_id, dedup_key) WHERE (direction = 'outbound'::text)
@@ -700,6 +701,7 @@ table instances
   secret_ref text
   signing_secret_refs text[] not null default '{}'::text[]
   config_revision bigint not null default 1
+  wake_pending boolean not null default false
   constraint instances_pkey PRIMARY KEY (tenant_id, instance_id)
   constraint instances_config_check CHECK (((config IS NULL) OR (jsonb_typeof(config) = 'object'::text)))
   constraint instances_config_revision_check CHECK ((config_revision >= 1))
@@ -708,6 +710,8 @@ table instances
   constraint instances_secret_ref_check CHECK (((length(secret_ref) >= 1) AND (length(secret_ref) <= 1000)))
   constraint instances_signing_secret_refs_check CHECK (((cardinality(signing_secret_refs) <= 2) AND (array_position(signing_secret_refs, NULL::text) IS NULL)))
   constraint instances_status_check CHECK ((status = ANY (ARRAY['enabled'::text, 'disabled'::text, 'revoked'::text])))
+  CREATE INDEX instances_to_wake ON waybill.instances USING btree (tenant_id, instance_id) WHERE wake_pending
+  CREATE TRIGGER instances_revoked BEFORE UPDATE OF status ON waybill.instances FOR EACH ROW WHEN (((new.status = 'revoked'::text) AND (old.status <> 'revoked'::text))) EXECUTE FUNCTION waybill.mark_ended_subscription()
   row level security
   policy across_tenants for all to waybill_operations using true
   policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
@@ -716,6 +720,7 @@ table instances
   grant select to waybill_data
   grant select to waybill_observer
   grant select to waybill_operations
+  grant update (wake_pending) to waybill_operations
 
 table lifecycle_requests
   tenant_id text not null

@@ -16,6 +16,17 @@ create trigger subscriptions_ended before update of state on waybill.subscriptio
   when (new.state = 'deactivated' and old.state <> 'deactivated')
   execute function waybill.mark_ended_subscription();
 
+alter table waybill.instances
+  -- It was revoked, and what is being sent through it may not know yet.
+  add column wake_pending boolean not null default false;
+create index instances_to_wake on waybill.instances (tenant_id, instance_id) where wake_pending;
+create trigger instances_revoked before update of status on waybill.instances for each row
+  when (new.status = 'revoked' and old.status <> 'revoked')
+  execute function waybill.mark_ended_subscription();
+-- What is being sent through a connection.
+create index deliveries_being_sent on waybill.deliveries (tenant_id, instance_id)
+  where direction = 'outbound' and attend_at is not null;
+
 -- What connections were last told to be, so that what comes late or twice changes nothing.
 create table waybill.connection_reports (
   tenant_id text not null,
@@ -66,7 +77,7 @@ begin atomic
     order by s.subscription_id collate "C" limit p_limit;
 end;
 
--- Has what is pending of ended subscriptions looked at now, so that it fails with its reason instead of
+-- Has what is pending of ended subscriptions, and being sent through revoked connections, looked at now, so that it fails with its reason instead of
 -- waiting for its next attempt; at most p_limit of it. What is looked at within a minute anyway is left
 -- alone. Across tenants: for waybill_operations. Answers how many.
 create function waybill.wake_ended(p_limit integer) returns integer language plpgsql as $$
@@ -96,13 +107,33 @@ begin
     end if;
     v_left := v_left - v_woken;
   end loop;
+  for s in select tenant_id, instance_id from waybill.instances where wake_pending
+    order by tenant_id, instance_id limit 100 for update skip locked
+  loop
+    exit when v_left <= 0;
+    with pending as materialized (
+      select d.tenant_id, d.delivery_id from waybill.deliveries d
+        where d.tenant_id = s.tenant_id and d.instance_id = s.instance_id
+          and d.direction = 'outbound' and d.attend_at is not null
+          and d.attend_at > clock_timestamp() + interval '1 minute'
+        limit v_left for update skip locked
+    )
+    update waybill.deliveries d set reason = 'released', detail = null, attend_at = clock_timestamp()
+      from pending p where d.tenant_id = p.tenant_id and d.delivery_id = p.delivery_id;
+    get diagnostics v_woken = row_count;
+    if v_woken < v_left then
+      update waybill.instances set wake_pending = false
+        where tenant_id = s.tenant_id and instance_id = s.instance_id;
+    end if;
+    v_left := v_left - v_woken;
+  end loop;
   return p_limit - v_left;
 end
 $$;
 
 revoke execute on all functions in schema waybill from public;
 grant execute on function waybill.current_tenant() to public;
-grant update (wake_pending) on waybill.subscriptions to waybill_operations;
+grant update (wake_pending) on waybill.subscriptions, waybill.instances to waybill_operations;
 grant execute on function waybill.wake_ended(integer) to waybill_operations;
 grant execute on function waybill.mark_ended_subscription() to waybill_control;
 grant execute on function waybill.read_subscriptions(text, text, text, integer) to waybill_data;

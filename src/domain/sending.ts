@@ -11,6 +11,14 @@ import type { DeliveryId, TenantId } from './ids';
 export interface DeliverPrincipal {
   readonly tenantId: TenantId;
   readonly subject: string;
+  /**
+   * Whether the token allows an operation, which counts as the capability of its name, or of its action;
+   * left out: it has no limits.
+   */
+  readonly permits?: (used: {
+    readonly capabilityId: string;
+    readonly sideEffect: SideEffect;
+  }) => boolean;
 }
 
 /** What a policy has said of the call; recorded, and not looked into but for its outcome. */
@@ -87,6 +95,7 @@ export interface SentDelivery {
 export const DELIVER_REFUSALS = [
   'connection_unavailable',
   'operation_unknown',
+  'capability_not_permitted',
   'delivery_conflict',
   'delivery_request_invalid',
   'policy_decision_required',

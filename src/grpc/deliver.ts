@@ -6,6 +6,7 @@ import {
   type DeliverOrder,
   type SentDelivery,
 } from '../domain/sending';
+import { permits, type UsedCapability } from '../http/token-limits';
 import { DeliverRequest } from '../schemas/grpc-messages';
 import type { Caller } from './authorization';
 import type { Method } from './calls';
@@ -27,8 +28,14 @@ export function deliver(deps: GrpcDeps): Method<typeof DeliverRequest, DeliverRe
     async answer(request, caller, { signal, remainingMs }) {
       const waitMs = Math.max(0, Math.min(request.waitMs, remainingMs - ANSWER_MS));
       const order = orderOf(request, waitMs);
-      const { tenantId, subject } = caller.principal;
-      const answered = await deps.deliver(order, { tenantId, subject }, signal);
+      const { principal } = caller;
+      const { tenantId, subject } = principal;
+      const who = {
+        tenantId,
+        subject,
+        permits: (used: UsedCapability) => permits(principal, used),
+      };
+      const answered = await deps.deliver(order, who, signal);
       note(deps, caller, order, answered);
       if (answered.kind === 'refused') throw new RefusedDelivery(answered);
       const { instanceId: connectionId, ...delivery } = answered.delivery;

@@ -12,6 +12,7 @@ import type { HttpDeps } from './deps';
 import { hangUp } from './hang-up';
 import { answer, EVERY_CALL, needs, problems } from './openapi';
 import { HttpProblem } from './problems';
+import { permits, type UsedCapability } from './token-limits';
 import { sentLinks } from './workflow-links';
 
 const SCOPE = 'factory.deliveries.send';
@@ -65,8 +66,10 @@ async function deliver(
   order: DeliverOrder,
   signal: AbortSignal,
 ): Promise<Exclude<DeliverAnswer, { kind: 'refused' }>> {
-  const { tenantId, subject } = principalOf(request);
-  const answered = await deps.deliver(order, { tenantId, subject }, signal);
+  const principal = principalOf(request);
+  const { tenantId, subject } = principal;
+  const who = { tenantId, subject, permits: (used: UsedCapability) => permits(principal, used) };
+  const answered = await deps.deliver(order, who, signal);
   const { connectorId, instanceId, operation } = order;
   const about = { tenantId, connectorId, instanceId, operation, requestedBy: subject };
   const outcome = answered.kind === 'refused' ? answered.code : answered.kind;

@@ -121,6 +121,11 @@ async function admit(
   if (found.fault !== null) return unavailable(FAULTS[found.fault]);
   const { operation, sideEffect } = found;
   if (operation === null || sideEffect === null) return unknownOperation(order, found.operations);
+  const capabilityId = operation.kind === 'action' ? operation.capabilityId : order.operation;
+  if (principal.permits?.({ capabilityId, sideEffect }) === false) {
+    const detail = `the token does not allow ${capabilityId}, which is of the class ${sideEffect}`;
+    return { kind: 'refused', code: 'capability_not_permitted', detail, field: 'operation' };
+  }
   const problem = materialProblem(order, operation, found);
   if (problem !== null) return problem;
   if (sideEffect !== 'external') return { kind: 'admitted', sideEffect, approval: null };

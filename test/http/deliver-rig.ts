@@ -34,6 +34,7 @@ export interface Call {
   readonly key?: string | null;
   readonly tenant?: string;
   readonly scopes?: readonly string[];
+  readonly claims?: Readonly<Record<string, unknown>>;
 }
 
 /** What most calls ask for. */

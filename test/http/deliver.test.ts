@@ -127,3 +127,13 @@ test("another tenant's delivery is not there", async () => {
   const replayed = await rig.h.call(`${path}/replay`, { tenant: 'rival', scopes, json });
   expect(replayed).toMatchObject({ status: 404 });
 });
+
+test.each<[string, Readonly<Record<string, unknown>>]>([
+  ['capabilities', { capabilities: ['charge*', 'other'] }],
+  ['classes', { max_side_effect: 'sandbox' }],
+])('a token that is limited to other %s sends nothing', async (_, limits) => {
+  const calls = rig.vendor.calls.length;
+  const answer = await rig.deliver(call(), { claims: limits });
+  expect(problem(answer)).toMatchObject({ code: 'capability_not_permitted', field: 'operation' });
+  expect(rig.vendor.calls).toHaveLength(calls);
+});

@@ -3,7 +3,9 @@
  * attempts, the call. Doubled: the workflow, whose attempts this process makes, and the vendor.
  */
 import { v7 as uuidv7 } from 'uuid';
+import { claimUnattended } from '../../src/db/deliveries';
 import { beginRecovery, endRecovery } from '../../src/db/recovery';
+import { wakeEnded } from '../../src/db/subscriptions';
 import { deliveryId, tenantId } from '../../src/domain/ids';
 import { deliverService } from '../../src/services/deliver';
 import { makeAttempt } from '../../src/services/attempts';
@@ -78,4 +80,24 @@ test("calls count for the tenant's share of what is under way", async () => {
   vendor.decide = () => null;
   await hanging;
   expect(await attempt(second)).toMatchObject({ kind: 'acknowledged' });
+});
+
+test('what is being sent through a revoked connection is looked at soon, whenever it is due', async () => {
+  vendor.decide = () => ({ status: 503, headers: { 'retry-after': '3000' } });
+  const ref = await stored('send');
+  expect(await attempt(ref)).toMatchObject({ kind: 'retry' });
+  vendor.decide = () => null;
+  await db.rows(
+    `update waybill.deliveries set attend_at = clock_timestamp() + interval '1 hour',
+    next_attempt_at = clock_timestamp() + interval '1 hour' where delivery_id = $1`,
+    [ref.deliveryId],
+  );
+  await db.rows(`update waybill.instances set status = 'revoked' where instance_id = 'pay'`);
+  const operations = db.as('waybill_operations');
+  expect(await wakeEnded(operations, 10)).toBe(1);
+  expect(await claimUnattended(operations, 10, 1_000)).toMatchObject([
+    { delivery_id: ref.deliveryId, wake: true },
+  ]);
+  expect(await wakeEnded(operations, 10)).toBe(0);
+  expect(await attempt(ref)).toMatchObject({ kind: 'failed', reason: 'instance_revoked' });
 });
