@@ -73,6 +73,7 @@ export class FullRun {
       TEMPORAL_ADDRESS: required('WAYBILL_TEST_TEMPORAL_ADDRESS'),
       WAYBILL_TASK_QUEUE_PREFIX: this.rig.queuePrefix,
       WAYBILL_LOG_LEVEL: 'trace',
+      WAYBILL_SHUTDOWN_GRACE: '1s',
       WAYBILL_HELD_POLL: '500ms',
       WAYBILL_POOL_SIZE: '4',
       WAYBILL_SIGNING_KEY: 'env:PLANTED_SIGNING_KEY',
