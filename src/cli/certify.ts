@@ -66,10 +66,11 @@ async function certify(connectorId: string, options: CertifyOptions): Promise<vo
 /** Until it is over; each group as it was tried goes to standard error. */
 async function follow(api: ApiClient, asked: Certification): Promise<Certification> {
   let told = 0;
-  for (let seen = asked; ; await delay(LOOK_MS)) {
+  for (let seen = asked; ;) {
     for (const group of seen.groups.slice(told)) process.stderr.write(`tried ${group}\n`);
     told = seen.groups.length;
     if (seen.state !== 'running') return seen;
+    await delay(LOOK_MS);
     seen = await api.showCertification(asked.connectorId, asked.version);
   }
 }

@@ -10,7 +10,7 @@ import { createTestDatabase, testPool } from '../support/test-database';
 import type { CatalogFixture } from '../support/catalog-fixture';
 import { insertCatalog } from '../support/catalog-fixture';
 import { fillBulkReplay } from '../support/bulk-replays';
-import { fillRouting } from '../support/routing-rows';
+import { fillCertification, fillRouting } from '../support/routing-rows';
 import { failedDelivery, verifiedRequest } from '../support/stored-deliveries';
 
 const ROLES = ['control', 'data', 'lifecycle', 'operations', 'observer'].map(
@@ -58,14 +58,11 @@ async function fill(fixture: CatalogFixture): Promise<void> {
     `event_horizons values ($1, 0)`,
     `idempotency_keys values ($1, 'ada', 'replay', 'k1', sha256(''), null, null, now(), now())`,
     `audit_log (tenant_id, actor, action, subject) values ($1, 'ada', 'read', 'all')`,
-    `certifications (connector_id, version, suite_version, state, tenant_id, instance_id, cases,
-        requested_by)
-      select connector_id, version, $1, 'running', $1, instance_id, '{}', 'ada'
-        from waybill.instances where tenant_id = $1 limit 1`,
   ];
   for (const insert of inserts) await db.rows(`insert into waybill.${insert}`, [tenant]);
   await fillBulkReplay(db, tenant, ref.deliveryId);
   await fillRouting(db, tenant);
+  await fillCertification(db, tenant);
 }
 
 /** Runs one query in a transaction of the tenant (null: of none). */

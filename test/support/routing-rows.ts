@@ -29,3 +29,14 @@ export async function fillRouting(db: TestDatabase, tenant: string): Promise<voi
     [tenant],
   );
 }
+
+/** A certification on the tenant's instance. */
+export async function fillCertification(db: TestDatabase, tenant: string): Promise<void> {
+  await db.rows(
+    `insert into waybill.certifications (connector_id, version, suite_version, state, tenant_id,
+        instance_id, cases, requested_by)
+      select connector_id, version, $1, 'running', $1, instance_id, '{}', 'ada'
+        from waybill.instances where tenant_id = $1 limit 1`,
+    [tenant],
+  );
+}

@@ -6,7 +6,7 @@ import { WaybillError } from '../../domain/errors';
 import { ConformanceCases } from '../../schemas/conformance';
 import { Duration } from '../../schemas/durations';
 import { VectorFile } from '../../schemas/webhook-vectors';
-import type { ConformanceOptions } from '../conformance';
+import type { ConformanceOptions } from './options';
 import { Listen } from '../host/settings';
 import { namedScheme } from '../scheme/named';
 

@@ -1,0 +1,16 @@
+/** Certifications whose workflows are noted instead of started. */
+import type { HttpDeps } from '../../src/http/deps';
+import type { SigningKey } from '../../src/signing/keys';
+
+export function notedRuns(
+  { publicJwk }: SigningKey,
+  attended: [string, string][],
+): HttpDeps['certifications'] {
+  return {
+    signer: publicJwk.x,
+    start: (_tenant, { connectorId, run }) => {
+      attended.push([connectorId, `run ${String(run)}`]);
+      return Promise.resolve();
+    },
+  };
+}
