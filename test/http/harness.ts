@@ -29,7 +29,7 @@ import { createTestDatabase } from '../support/test-database';
 import type { TestDatabase } from '../support/test-database';
 import type { StoredDelivery } from './stored-delivery';
 import { lifecycleDeps } from './lifecycle-deps';
-import { notedRuns } from './noted-runs';
+import { notedRuns, type OtherServer } from './harness-parts';
 import { repinDeps } from './repin-deps';
 
 export const SECRET = 'it is a secret to everybody';
@@ -44,12 +44,6 @@ export interface Answer<Body = Record<string, unknown>> {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Body;
-}
-
-export interface OtherServer {
-  readonly port: number;
-  readonly base: string;
-  close(): Promise<void>;
 }
 
 export class Harness {
