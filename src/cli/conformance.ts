@@ -1,21 +1,6 @@
 /** `waybill conformance`: the suite against a host of one's own, with no server of Waybill's. */
 import type { Command } from 'commander';
-
-export interface ConformanceOptions {
-  readonly endpoint: string;
-  readonly tenant: string;
-  readonly instance: string;
-  readonly credential: string;
-  readonly listen: string;
-  readonly audience: string;
-  readonly did?: string;
-  readonly cases?: string;
-  readonly scheme?: string;
-  readonly vectors?: string;
-  readonly hostPid?: string;
-  readonly wait: string;
-  readonly json?: true;
-}
+import type { ConformanceOptions } from './conformance/options';
 
 export function addConformance(program: Command): void {
   program

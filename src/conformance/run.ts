@@ -1,12 +1,12 @@
 /** One case under way: what it sends is noted, and what it finds wrong is thrown. */
 import { createHash } from 'node:crypto';
 import type { Dispatcher } from 'undici';
-import type { CaseExchange, CaseResult } from '../domain/conformance';
+import type { CaseExchange, CaseResult, ConformanceGroup } from '../domain/conformance';
 import type { HostManifest, ManifestCapability } from '../domain/host-protocol';
 import { getPage, send, type CallSpec, type Sent } from './calls';
 import { bounded, noReply, replyText, type Reply } from './replies';
 import { samplesFor, type Samples } from './samples';
-import type { ConformanceCase, ConformanceSetup } from './subject';
+import type { ConformanceSetup } from './subject';
 
 /** The host does not do what the rule says. */
 class CaseFailed extends Error {}
@@ -136,6 +136,14 @@ export class CaseRun {
     this.exchanges.push({ sent, cameBack });
     if (this.exchanges.length > MOST_EXCHANGES) this.exchanges.shift();
   }
+}
+
+/** A case says what is wrong by throwing. */
+export interface ConformanceCase {
+  readonly id: string;
+  readonly group: ConformanceGroup;
+  readonly rule: string;
+  readonly check: (run: CaseRun) => Promise<void>;
 }
 
 /** Runs one case; whatever it throws becomes its verdict. */

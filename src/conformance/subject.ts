@@ -1,12 +1,10 @@
-/** Whom the suite speaks to, with what, and what a case is. */
-import type { ConformanceGroup } from '../domain/conformance';
+/** Whom the suite speaks to, and with what. */
 import type { ManifestCapability } from '../domain/host-protocol';
 import type { RouteAssignment } from '../domain/routes';
 import type { ConformanceCases } from '../schemas/conformance';
 import type { VectorVendor } from '../schemas/webhook-vectors';
 import type { WebhookScheme } from '../schemas/webhook-schemes';
 import type { SigningKey } from '../signing/keys';
-import type { CaseRun } from './run';
 
 /** One host: a replica of a version, registered by whoever runs the suite. */
 export interface ConformanceSubject {
@@ -73,12 +71,4 @@ export interface ConformanceSetup {
   /** Milliseconds since the epoch, by the clock that tokens are made with. */
   readonly nowMs: () => number;
   readonly signal: AbortSignal;
-}
-
-/** A case says what is wrong by throwing; see `run.ts`. */
-export interface ConformanceCase {
-  readonly id: string;
-  readonly group: ConformanceGroup;
-  readonly rule: string;
-  readonly check: (run: CaseRun) => Promise<void>;
 }

@@ -14,9 +14,9 @@ import { lifecycleCases } from './cases/lifecycle';
 import { recoveryCases } from './cases/recovery';
 import { tokenCases } from './cases/tokens';
 import { webhookCases } from './cases/webhooks';
-import { runCase, type CaseRun } from './run';
+import { runCase, type CaseRun, type ConformanceCase } from './run';
 import type { Samples } from './samples';
-import type { ConformanceCase, ConformanceSetup } from './subject';
+import type { ConformanceSetup } from './subject';
 
 const CONNECTIONS = 4;
 

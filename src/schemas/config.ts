@@ -126,11 +126,7 @@ function shape(env: z.infer<typeof Environment>) {
       temporalUi: env.WAYBILL_TEMPORAL_UI ?? null,
       /** Balancers whose X-Forwarded-For names the sender; it only decides whom a limit counts for. */
       trustedProxies: env.WAYBILL_TRUSTED_PROXIES,
-      /** Calls of the API in a minute, of each process. */
-      callRates: {
-        perSubject: env.WAYBILL_API_SUBJECT_RATE,
-        perTenant: env.WAYBILL_API_TENANT_RATE,
-      },
+      callRates: callRatesOf(env),
     },
     grpc: grpcOf(env),
     signingKeyRef: env.WAYBILL_SIGNING_KEY ?? null,
@@ -162,6 +158,11 @@ function shape(env: z.infer<typeof Environment>) {
     },
     logLevel: env.WAYBILL_LOG_LEVEL,
   } as const;
+}
+
+/** Calls of the API in a minute, of each process. */
+function callRatesOf(env: z.infer<typeof Environment>) {
+  return { perSubject: env.WAYBILL_API_SUBJECT_RATE, perTenant: env.WAYBILL_API_TENANT_RATE };
 }
 
 function grpcOf(env: z.infer<typeof Environment>) {

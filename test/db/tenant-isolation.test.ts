@@ -10,7 +10,7 @@ import { createTestDatabase, testPool } from '../support/test-database';
 import type { CatalogFixture } from '../support/catalog-fixture';
 import { insertCatalog } from '../support/catalog-fixture';
 import { fillBulkReplay } from '../support/bulk-replays';
-import { fillRouting } from '../support/routing-rows';
+import { fillApproval, fillCertification, fillRouting } from '../support/routing-rows';
 import { failedDelivery, verifiedRequest } from '../support/stored-deliveries';
 
 const ROLES = ['control', 'data', 'lifecycle', 'operations', 'observer'].map(
@@ -60,20 +60,12 @@ async function fill(fixture: CatalogFixture): Promise<void> {
     `retired_ingresses values ('old-' || $1, $1, 'pushes', now())`,
     `connection_reports values ($1, 'main', 1, 'enabled', 'urn:test', 'e1', now())`,
     `audit_log (tenant_id, actor, action, subject) values ($1, 'ada', 'read', 'all')`,
-    `certifications (connector_id, version, suite_version, state, tenant_id, instance_id, cases,
-        requested_by)
-      select connector_id, version, $1, 'running', $1, instance_id, '{}', 'ada'
-        from waybill.instances where tenant_id = $1 limit 1`,
   ];
   for (const insert of inserts) await db.rows(`insert into waybill.${insert}`, [tenant]);
   await fillBulkReplay(db, tenant, ref.deliveryId);
   await fillRouting(db, tenant);
-  await db.rows(
-    `insert into waybill.approvals (tenant_id, action_id, request_sha256, state, expires_at)
-      select tenant_id, action_id, request_sha256, 'asked', now() from waybill.actions
-        where tenant_id = $1 limit 1`,
-    [tenant],
-  );
+  await fillApproval(db, tenant);
+  await fillCertification(db, tenant);
 }
 
 /** Runs one query in a transaction of the tenant (null: of none). */

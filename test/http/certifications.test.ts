@@ -143,13 +143,13 @@ describe('certifying', () => {
 
   test('without a Temporal server is noted, and can be asked for again', async () => {
     const start = () => Promise.reject(new WaybillError('temporal_unreachable'));
-    const { base, close } = await api.alsoServe({ certifications: { signer: 'x', start } });
-    const response = await fetch(`${base}/factory/connectors/tracker/certify`, {
+    const other = await api.alsoServe({ certifications: { signer: 'x', start } });
+    const response = await fetch(`${other.base}/factory/connectors/tracker/certify`, {
       method: 'POST',
       headers: { authorization: await bearer(), 'content-type': 'application/json' },
       body: JSON.stringify({ version: '1.0.0', instance: 'main' }),
     });
-    await close();
+    await other.close();
     expect(response.status).toBe(503);
     expect(await response.json()).toMatchObject({ code: 'temporal_unreachable' });
   });

@@ -18,7 +18,8 @@ import {
   httpOperation,
   insertConnection,
 } from '../support/sending-rig';
-import { Harness, type Answer, type OtherServer } from './harness';
+import { Harness, type Answer } from './harness';
+import type { OtherServer } from './harness-parts';
 
 export const SEND = 'factory.deliveries.send';
 /** What `env:VENDOR_TOKEN` holds: characters that headers, addresses and JSON write in other ways. */

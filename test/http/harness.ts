@@ -32,6 +32,7 @@ import { githubHeaders, SECRET } from './github-requests';
 import type { StoredDelivery } from './stored-delivery';
 import { deliverDeps } from './deliver-deps';
 import { lifecycleDeps } from './lifecycle-deps';
+import { notedRuns, type OtherServer } from './harness-parts';
 import { repinDeps } from './repin-deps';
 
 export { githubHeaders, SECRET, sign } from './github-requests';
@@ -47,12 +48,6 @@ export interface Answer<Body = Record<string, unknown>> {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Body;
-}
-
-export interface OtherServer {
-  readonly port: number;
-  readonly base: string;
-  close(): Promise<void>;
 }
 
 export class Harness {
@@ -76,18 +71,15 @@ export class Harness {
   static async start(changes: Partial<HttpDeps> = {}): Promise<Harness> {
     const db = await createTestDatabase();
     const harness = new Harness(db, await importSigningKey(await generateKeyText()));
-    const app = createServer({ ...harness.#deps(), ...changes });
-    await app.listen({ port: 0, host: '127.0.0.1' });
+    const { app, port } = await harness.#listen(changes);
     harness.#app = app;
-    harness.port = (app.server.address() as AddressInfo).port;
+    harness.port = port;
     return harness;
   }
 
   /** Another server over the same database. */
   async alsoServe(changes: Partial<HttpDeps>): Promise<OtherServer> {
-    const app = createServer({ ...this.#deps(), ...changes });
-    await app.listen({ port: 0, host: '127.0.0.1' });
-    const { port } = app.server.address() as AddressInfo;
+    const { app, port } = await this.#listen(changes);
     return { port, base: `http://127.0.0.1:${port}`, close: () => app.close() };
   }
 
@@ -110,6 +102,12 @@ export class Harness {
     return `http://127.0.0.1:${this.port}`;
   }
 
+  async #listen(changes: Partial<HttpDeps>) {
+    const app = createServer({ ...this.#deps(), ...changes });
+    await app.listen({ port: 0, host: '127.0.0.1' });
+    return { app, port: (app.server.address() as AddressInfo).port };
+  }
+
   #deps(): HttpDeps {
     const data = this.db.as('waybill_data');
     const tokens = developmentTokens(this.key.publicJwk);
@@ -128,13 +126,7 @@ export class Harness {
         nudge: ({ jobId }) => void this.nudged.push(jobId),
         newJobId: () => replayJobId(uuidv7()),
       },
-      certifications: {
-        signer: this.key.publicJwk.x,
-        start: (_tenant, { connectorId, run }) => {
-          this.attended.push([connectorId, `run ${String(run)}`]);
-          return Promise.resolve();
-        },
-      },
+      certifications: notedRuns(this.key, this.attended),
       actions: actionService(
         startingActions(
           data,

@@ -29,3 +29,24 @@ export async function fillRouting(db: TestDatabase, tenant: string): Promise<voi
     [tenant],
   );
 }
+
+/** A certification on the tenant's instance. */
+export async function fillCertification(db: TestDatabase, tenant: string): Promise<void> {
+  await db.rows(
+    `insert into waybill.certifications (connector_id, version, suite_version, state, tenant_id,
+        instance_id, cases, requested_by)
+      select connector_id, version, $1, 'running', $1, instance_id, '{}', 'ada'
+        from waybill.instances where tenant_id = $1 limit 1`,
+    [tenant],
+  );
+}
+
+/** An approval that is asked for; it needs `fillRouting`. */
+export async function fillApproval(db: TestDatabase, tenant: string): Promise<void> {
+  await db.rows(
+    `insert into waybill.approvals (tenant_id, action_id, request_sha256, state, expires_at)
+      select tenant_id, action_id, request_sha256, 'asked', now() from waybill.actions
+        where tenant_id = $1 limit 1`,
+    [tenant],
+  );
+}

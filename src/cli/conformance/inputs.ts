@@ -6,8 +6,8 @@ import { WaybillError } from '../../domain/errors';
 import { ConformanceCases } from '../../schemas/conformance';
 import { Duration } from '../../schemas/durations';
 import { VectorFile } from '../../schemas/webhook-vectors';
-import type { ConformanceOptions } from '../conformance';
 import { ListenAddress } from '../../schemas/listen-addresses';
+import type { ConformanceOptions } from './options';
 import { namedScheme } from '../scheme/named';
 
 export interface ConformanceInputs {

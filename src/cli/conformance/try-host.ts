@@ -9,7 +9,7 @@ import { ROUTE_TOKEN_ISSUER, routeTokenTrust } from '../../hosts/protocol/route-
 import { HostManifestSchema } from '../../schemas/host-messages';
 import { generateKeyText, importSigningKey } from '../../signing/keys';
 import { namingPort } from '../../workers/naming-port';
-import type { ConformanceOptions } from '../conformance';
+import type { ConformanceOptions } from './options';
 import { endRequested } from '../support/signals';
 import { conformanceInputs, type ConformanceInputs } from './inputs';
 

@@ -5,8 +5,8 @@ import { JsonSchema } from '../../schemas/fleet/json-schemas';
 import { jsonOf } from '../../schemas/json-bytes';
 import { sha256Hex } from '../../hosts/protocol/jws';
 import { expectKind } from '../expectations';
-import type { CaseRun } from '../run';
-import type { CatalogContract, ConformanceCase, ConformanceSetup } from '../subject';
+import type { CaseRun, ConformanceCase } from '../run';
+import type { CatalogContract, ConformanceSetup } from '../subject';
 
 const group = 'basics';
 

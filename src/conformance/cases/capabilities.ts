@@ -2,9 +2,8 @@
 import type { ManifestCapability } from '../../domain/host-protocol';
 import { carryOut, expectNothing, expectRefusal, expectSame, type Wanted } from '../expectations';
 import { verdictText } from '../replies';
-import type { CaseRun } from '../run';
+import type { CaseRun, ConformanceCase } from '../run';
 import { validatorOf } from '../samples';
-import type { ConformanceCase } from '../subject';
 
 const group = 'capabilities';
 

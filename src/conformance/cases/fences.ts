@@ -13,8 +13,7 @@ import {
   type Wanted,
 } from '../expectations';
 import { verdictText } from '../replies';
-import type { CaseRun } from '../run';
-import type { ConformanceCase } from '../subject';
+import type { CaseRun, ConformanceCase } from '../run';
 
 const group = 'fences';
 const POLL_MS = 25;

@@ -1,7 +1,7 @@
 /** Registering, heartbeats, and an orderly end: only where the host registers with this suite. */
 import { expectSame, carryOut, probe } from '../expectations';
-import type { CaseRun } from '../run';
-import type { ConformanceCase, ConformanceLifecycle } from '../subject';
+import type { CaseRun, ConformanceCase } from '../run';
+import type { ConformanceLifecycle } from '../subject';
 
 const group = 'lifecycle';
 

@@ -1,8 +1,7 @@
 /** After a lost memory, and beginning anew. */
 import { expectKind, expectRefusal, isFinal, verdictOf, type Wanted } from '../expectations';
 import { verdictText } from '../replies';
-import type { CaseRun } from '../run';
-import type { ConformanceCase } from '../subject';
+import type { CaseRun, ConformanceCase } from '../run';
 
 const group = 'recovery';
 

@@ -4,8 +4,8 @@ import { REQUEST_LIMIT_BYTES, TOKEN_LIMIT_BYTES } from '../../hosts/protocol/lim
 import type { CallSpec } from '../calls';
 import { carryOut, expectNothing, expectRefusal, probe } from '../expectations';
 import { verdictText } from '../replies';
-import type { CaseRun, PartialCall } from '../run';
-import type { ConformanceCase, ConformanceSetup } from '../subject';
+import type { CaseRun, PartialCall, ConformanceCase } from '../run';
+import type { ConformanceSetup } from '../subject';
 
 const group = 'tokens';
 

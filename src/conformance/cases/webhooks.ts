@@ -1,8 +1,8 @@
 /** The connector's webhook scheme, by the author's vectors. */
 import type { VectorCase } from '../../signing/webhooks/vectors';
 import { runVectors } from '../../signing/webhooks/vectors';
-import type { CaseRun } from '../run';
-import type { ConformanceCase, ConformanceWebhooks } from '../subject';
+import type { CaseRun, ConformanceCase } from '../run';
+import type { ConformanceWebhooks } from '../subject';
 
 const group = 'webhooks';
 

@@ -92,7 +92,8 @@ export function versionContent(
   row: VersionRow,
 ): Omit<VersionRow, 'connector' | 'version' | 'status'> {
   const { webhookScheme, retry, artifactDigest, manifestDigest } = row;
-  const { adapterRef, configurationForm, releaseId, capabilities, profiles, rateLimit, outbound } = row;
+  const { adapterRef, configurationForm, releaseId, capabilities, profiles, rateLimit, outbound } =
+    row;
   return {
     ...{ webhookScheme, retry, adapterRef, configurationForm, releaseId },
     ...{ artifactDigest, manifestDigest },
