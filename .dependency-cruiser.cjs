@@ -26,9 +26,10 @@ const MAY_IMPORT = {
     ...['domain', 'schemas', 'secrets', 'signing', 'targets', 'temporal', 'telemetry', 'db'],
     ...['services', 'activities', 'http', 'hosts', 'points'],
   ],
+  qualification: ['domain', 'schemas', 'signing', 'hosts', 'db', 'workers/embedded'],
   cli: [
     ...['domain', 'schemas', 'secrets', 'signing', 'db', 'services', 'http', 'demo', 'workers'],
-    ...['hosts', 'points'],
+    ...['hosts', 'points', 'qualification'],
   ],
 };
 

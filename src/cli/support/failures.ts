@@ -11,7 +11,9 @@ export class CommandFailure extends Error {
     | 'counters_differ'
     | 'not_readmitted'
     | 'replay_incomplete'
-    | 'cancel_too_late';
+    | 'cancel_too_late'
+    | 'qualification_failed'
+    | 'evidence_refused';
 
   constructor(code: CommandFailure['code'], message: string) {
     super(message);

@@ -1,0 +1,27 @@
+/** The proof of each family. */
+import type { FamilyName } from '../families';
+import { admissionRevocation } from './admission';
+import { baseline } from './baseline';
+import type { Proof } from './context';
+import { crashWindows } from './crash-windows';
+import { credentialRestore, credentialRevocation } from './credential-revision';
+import { databaseOutage, databaseRecovery } from './database';
+import { gatewayFailover, gracefulFailover, hostRecovery, leaseExpiry } from './failover';
+import { idempotentReplay } from './idempotent-replay';
+import { tenantIsolation } from './isolation';
+
+export const PROOFS: Readonly<Record<FamilyName, Proof>> = {
+  baseline,
+  'credential-revocation': credentialRevocation,
+  'credential-restore': credentialRestore,
+  'tenant-isolation': tenantIsolation,
+  'gateway-failover': gatewayFailover,
+  'graceful-failover': gracefulFailover,
+  'lease-expiry': leaseExpiry,
+  'host-recovery': hostRecovery,
+  'idempotent-replay': idempotentReplay,
+  'crash-windows': crashWindows,
+  'database-outage': databaseOutage,
+  'database-recovery': databaseRecovery,
+  'admission-revocation': admissionRevocation,
+};

@@ -1,0 +1,160 @@
+/** The deployment of a run: everything that it starts, and nothing that was there before. */
+import path from 'node:path';
+import type { SecretValues } from '../evidence/secret-values';
+import type { FleetChange } from '../faults';
+import { mustSucceed, waybillCommand, type Finished } from './commands';
+import { createDatabases, createLogins, databaseUrls } from './databases';
+import { changeText, fleetText, type FleetPlan } from './fleet';
+import { makeKeys, type SiteKeys } from './keys';
+import { allPlans, localUrl, plainEnvironment, type Ground, type Ports } from './plans';
+import { startServers, type Servers } from './servers';
+import { NodeSiteProcess, type NoteEvent, type SiteProcess } from './site-process';
+import { serveTokenKeys, type TokenKeysServer } from './token-keys';
+import { HOSTS, INSTANCES, type ProcessName, type WaybillName } from './topology';
+import { takePorts } from './ports';
+import { createWorkspace } from './workspace';
+
+export interface SiteOptions {
+  readonly secrets: SecretValues;
+  readonly note: NoteEvent;
+  readonly tell: (line: string) => void;
+  /** Ends the start early. */
+  readonly signal: AbortSignal;
+  /** Of what hosts run. */
+  readonly artifactDigest: string;
+}
+
+/** In the order of an orderly end, those of one row at once; the stores come last. */
+const STOP_ORDER: readonly (readonly ProcessName[])[] = [
+  ['edge'],
+  HOSTS.map(({ name }) => name),
+  ['gateway-1', 'gateway-2', 'lifecycle'],
+  ['worker-1', 'worker-2'],
+  ['provider'],
+  ['temporal'],
+  ['postgres'],
+];
+
+export class Site {
+  readonly ground: Ground;
+  readonly #fleet: FleetPlan;
+  readonly #processes = new Map<ProcessName, SiteProcess>();
+  readonly #tokenKeys: TokenKeysServer;
+  #publications = 0;
+
+  private constructor(ground: Ground, fleet: FleetPlan, tokenKeys: TokenKeysServer) {
+    this.ground = ground;
+    this.#fleet = fleet;
+    this.#tokenKeys = tokenKeys;
+  }
+
+  /** Brings everything up; resolves when every process is ready. What was started ends where that fails. */
+  static async start(options: SiteOptions): Promise<Site> {
+    const workspace = createWorkspace();
+    const accounts = INSTANCES.map(({ instance }) => instance);
+    const keys = await makeKeys(accounts, options.secrets);
+    const ports = await takePorts();
+    const tokenKeys = await serveTokenKeys(keys.clientKeys);
+    let servers: Servers | undefined;
+    try {
+      servers = await startServers({ workspace, ports, ...options });
+    } catch (error) {
+      await tokenKeys.close();
+      workspace.remove();
+      throw error;
+    }
+    const ground: Ground = {
+      ...{ workspace, keys, ports, tokenKeysUrl: tokenKeys.url },
+      databases: databaseUrls(servers.databaseUrl, keys),
+      temporalAddress: servers.temporalAddress,
+    };
+    const { artifactDigest } = options;
+    const fleet = { keys, artifactDigest, endpoint: (host: WaybillName) => localUrl(ports, host) };
+    const site = new Site(ground, fleet, tokenKeys);
+    for (const one of servers.processes) site.#processes.set(one.name, one);
+    try {
+      await site.#bringUp(servers.databaseUrl, options);
+    } catch (error) {
+      await site.stop();
+      throw error;
+    }
+    return site;
+  }
+
+  get keys(): SiteKeys {
+    return this.ground.keys;
+  }
+
+  get ports(): Ports {
+    return this.ground.ports;
+  }
+
+  get processes(): readonly SiteProcess[] {
+    return [...this.#processes.values()];
+  }
+
+  process(name: ProcessName): SiteProcess {
+    const found = this.#processes.get(name);
+    if (found === undefined) throw new Error(`there is no process ${name}`);
+    return found;
+  }
+
+  node(name: WaybillName): NodeSiteProcess {
+    const found = this.process(name);
+    if (!(found instanceof NodeSiteProcess)) throw new Error(`${name} is no process of Node`);
+    return found;
+  }
+
+  /** Publishes a change with the control login, as one publication. */
+  async publish(change: FleetChange): Promise<void> {
+    await this.#apply(await changeText(this.#fleet, change), change);
+  }
+
+  /** A command with this environment alone; it runs where nothing of ours lies. */
+  async command(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Finished> {
+    return await waybillCommand(args, env, this.ground.workspace.folder('commands'));
+  }
+
+  /** Ends everything in order and removes all that is not evidence; may be called again. */
+  async stop(): Promise<void> {
+    for (const names of STOP_ORDER) {
+      await Promise.all(names.map((name) => this.#processes.get(name)?.stop()));
+    }
+    await this.#tokenKeys.close();
+  }
+
+  /** Afterwards nothing of the run is left but its evidence. */
+  remove(): void {
+    this.ground.workspace.remove();
+  }
+
+  async #bringUp(serverUrl: string, { tell, signal, note }: SiteOptions): Promise<void> {
+    const { ground } = this;
+    tell('databases, roles and schema');
+    await createDatabases(serverUrl, ground.keys);
+    const migrating = { DATABASE_URL: ground.databases.migrator };
+    const plain = plainEnvironment(ground.workspace, 'control');
+    await mustSucceed(this.command(['migrate'], { ...plain, ...migrating }), 'waybill migrate');
+    await createLogins(serverUrl, ground.keys);
+    tell('the fleet');
+    await this.#apply(await fleetText(this.#fleet), 'fleet');
+    for (const plans of allPlans(ground)) {
+      signal.throwIfAborted();
+      tell(plans.map(({ name }) => name).join(', '));
+      const made = plans.map((plan) => new NodeSiteProcess(plan, ground.workspace, note));
+      for (const one of made) this.#processes.set(one.name, one);
+      await Promise.all(made.map((one) => one.start()));
+    }
+  }
+
+  async #apply(text: string, name: string): Promise<void> {
+    const { workspace, databases } = this.ground;
+    this.#publications += 1;
+    const file = workspace.secret('control', `${this.#publications}-${name}.yaml`, text);
+    const env = {
+      ...plainEnvironment(workspace, 'control'),
+      WAYBILL_CONTROL_DATABASE_URL: databases.login('control'),
+    };
+    await mustSucceed(this.command(['apply', '-f', path.resolve(file)], env), `publishing ${name}`);
+  }
+}
