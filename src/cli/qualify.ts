@@ -20,7 +20,7 @@ export function addQualify(program: Command): void {
     .option(
       '--case <name>',
       'this family of faults, and what it needs before it; may be repeated',
-      (name: string, before: readonly string[] = []) => [...before, name],
+      (name: string, before: readonly string[] | undefined) => [...(before ?? []), name],
     )
     .option('--reduced', 'the few that everything rests on, in about a minute')
     .option('--json', 'answer as JSON')

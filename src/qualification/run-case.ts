@@ -69,13 +69,17 @@ export function caseProblems(
 async function inflict({ site }: CaseGround, fault: Fault): Promise<void> {
   switch (fault.kind) {
     case 'publish':
-      return await site.publish(fault.change);
+      await site.publish(fault.change);
+      return;
     case 'stop':
-      return await site.process(fault.process).stop();
+      await site.process(fault.process).stop();
+      return;
     case 'kill':
-      return await site.process(fault.process).kill();
+      await site.process(fault.process).kill();
+      return;
     case 'start':
-      return await site.process(fault.process).start();
+      await site.process(fault.process).start();
+      return;
     case 'crash':
     case 'foreign-record':
       return;

@@ -10,7 +10,9 @@ import type { Plan } from './plan';
 import { caseProblems, runCase, type CaseGround } from './run-case';
 import { routeSnapshot, tearDown, topologyOf, writeBaseline, writeFinalState } from './run-files';
 import { Site } from './site/site';
+import type { ProcessEvent } from './site/site-process';
 import { publicKeySet } from '../signing/keys';
+import { unlessAborted } from './unless-aborted';
 
 export interface RunOptions {
   readonly folder: string;
@@ -86,13 +88,15 @@ class Run {
 
   async bringUpAndProve(): Promise<void> {
     const { tell, signal } = this.#options;
-    const site = await Site.start({
-      ...{ tell, signal, secrets: this.#secrets, artifactDigest: this.#source.build.dist },
-      note: (event) => {
+    const parts = {
+      ...{ tell, secrets: this.#secrets, artifactDigest: this.#source.build.dist },
+      note: (event: ProcessEvent) => {
         this.#evidence.line(FILES.events, event);
       },
-    });
+    };
+    const site = await Site.prepare(parts);
     this.#site = site;
+    await unlessAborted(signal, site.bringUp(parts));
     const judge = new Judge(site);
     this.#judge = judge;
     const client = new QualificationClient(site);
@@ -108,8 +112,7 @@ class Run {
       },
     };
     for (const [index, family] of this.#options.plan.families.entries()) {
-      signal.throwIfAborted();
-      const record = await runCase(ground, family);
+      const record = await unlessAborted(signal, runCase(ground, family));
       this.#evidence.json(caseFile(index + 1, family.name), record);
       if (family.name === 'baseline') writeBaseline(this.#evidence, record);
       const problems = caseProblems(family, record);

@@ -66,5 +66,6 @@ export async function observeRecords(
   name: (what: string) => string = (what) => what,
 ): Promise<void> {
   const counts = await context.judge.records(ref);
-  for (const [what, count] of Object.entries(counts)) context.observe(name(what), count);
+  for (const [what, count] of Object.entries<number>({ ...counts }))
+    context.observe(name(what), count);
 }

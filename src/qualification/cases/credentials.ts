@@ -1,6 +1,6 @@
 /** What nobody may do with what it was given: proved by trying. */
 import type { Statement } from '../../db/database';
-import { PROVIDER_DATABASE, WAYBILL_DATABASE, loginOf, poolOf } from '../site/databases';
+import { PROVIDER_DATABASE, MAIN_DATABASE, loginOf, poolOf } from '../site/databases';
 import { LOGINS, type LoginName } from '../site/topology';
 import type { CaseContext } from './context';
 
@@ -31,7 +31,7 @@ export async function observeCredentials(context: CaseContext): Promise<void> {
     if (await succeeds(withDatabase(url, PROVIDER_DATABASE), LOOK)) crossed += 1;
   }
   const provider = context.site.ground.databases.provider;
-  if (await succeeds(withDatabase(provider, WAYBILL_DATABASE), LOOK)) crossed += 1;
+  if (await succeeds(withDatabase(provider, MAIN_DATABASE), LOOK)) crossed += 1;
   context.observe('data-plane logins that were tried', working);
   context.observe('catalog writes with data-plane logins', writes);
   context.observe('reads across the databases', crossed);

@@ -11,6 +11,8 @@ import { EdgeSettings, GATEWAY_HEADER } from './settings';
 
 const settings = EdgeSettings.parse(JSON.parse(process.env['EDGE_SETTINGS'] ?? '{}'));
 let turn = 0;
+/** Headers that do not go on to the next one. */
+const OF_ONE_CONNECTION = ['host', 'connection', 'transfer-encoding', 'content-length'];
 
 const server = createServer(
   { key: readFileSync(settings.keyFile), cert: readFileSync(settings.certFile) },
@@ -57,11 +59,11 @@ async function passedTo(
   { url: path, method, headers }: IncomingMessage,
   body: Buffer,
 ) {
-  const { host: _host, connection: _connection, 'transfer-encoding': _coding, ...kept } = headers;
+  const kept = Object.entries(headers).filter(([name]) => !OF_ONE_CONNECTION.includes(name));
   try {
     return await request(`${url}${path ?? '/'}`, {
       method: (method ?? 'GET') as 'GET',
-      headers: kept,
+      headers: Object.fromEntries(kept),
       body: body.length === 0 ? null : body,
     });
   } catch (error) {

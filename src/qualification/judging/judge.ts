@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import type { Database } from '../../db/database';
 import type { Site } from '../site/site';
-import { PROVIDER_DATABASE, WAYBILL_DATABASE, poolOf } from '../site/databases';
+import { PROVIDER_DATABASE, MAIN_DATABASE, poolOf } from '../site/databases';
 import type { Tenant } from '../site/topology';
 import { verifyReceiptChain } from '../../signing/receipts/verify-chain';
 import { publicKeySet } from '../../signing/keys';
@@ -63,7 +63,7 @@ export class Judge {
   constructor(site: Site) {
     const { databases } = site.ground;
     this.#site = site;
-    this.#waybill = poolOf(databases.judge(WAYBILL_DATABASE), 'qualification-judge');
+    this.#waybill = poolOf(databases.judge(MAIN_DATABASE), 'qualification-judge');
     this.#provider = poolOf(databases.judge(PROVIDER_DATABASE), 'qualification-judge');
   }
 

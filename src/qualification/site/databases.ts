@@ -6,7 +6,7 @@ import { Database, type Statement } from '../../db/database';
 import type { SiteKeys } from './keys';
 import { LOGINS, type LoginName } from './topology';
 
-export const WAYBILL_DATABASE = 'waybill';
+export const MAIN_DATABASE = 'waybill';
 export const PROVIDER_DATABASE = 'provider';
 
 /** Reads everything of everybody and can write nothing: what verdicts are taken with. */
@@ -15,7 +15,7 @@ const JUDGE = 'qualification_judge';
 export interface DatabaseUrls {
   readonly login: (name: LoginName) => string;
   readonly provider: string;
-  readonly judge: (database: typeof WAYBILL_DATABASE | typeof PROVIDER_DATABASE) => string;
+  readonly judge: (database: typeof MAIN_DATABASE | typeof PROVIDER_DATABASE) => string;
   /** For migrations alone. */
   readonly migrator: string;
 }
@@ -31,10 +31,10 @@ export function databaseUrls(serverUrl: string, { passwords }: SiteKeys): Databa
   };
   const { username, password } = new URL(serverUrl);
   return {
-    login: (name) => at(loginOf(name), passwords[name], WAYBILL_DATABASE),
+    login: (name) => at(loginOf(name), passwords[name], MAIN_DATABASE),
     provider: at('provider', passwords.provider, PROVIDER_DATABASE),
     judge: (database) => at(JUDGE, passwords.judge, database),
-    migrator: at(username, password, WAYBILL_DATABASE),
+    migrator: at(username, password, MAIN_DATABASE),
   };
 }
 
@@ -46,9 +46,9 @@ export function loginOf(name: LoginName): string {
 export async function createDatabases(serverUrl: string, { passwords }: SiteKeys): Promise<void> {
   await asAdmin(serverUrl, [
     `create role provider login nosuperuser nobypassrls password '${passwords.provider}'`,
-    `create database ${WAYBILL_DATABASE}`,
+    `create database ${MAIN_DATABASE}`,
     `create database ${PROVIDER_DATABASE} owner provider`,
-    ...['postgres', 'template1', WAYBILL_DATABASE, PROVIDER_DATABASE].map(
+    ...['postgres', 'template1', MAIN_DATABASE, PROVIDER_DATABASE].map(
       (database) => `revoke connect, temporary on database ${database} from public`,
     ),
   ]);
@@ -60,11 +60,11 @@ export async function createLogins(serverUrl: string, { passwords }: SiteKeys): 
   await asAdmin(serverUrl, [
     ...logins.flatMap(([name, role]) => [
       `create role ${loginOf(name)} login nosuperuser nobypassrls in role ${role} password '${passwords[name]}'`,
-      `grant connect on database ${WAYBILL_DATABASE} to ${loginOf(name)}`,
+      `grant connect on database ${MAIN_DATABASE} to ${loginOf(name)}`,
     ]),
     `create role ${JUDGE} login nosuperuser bypassrls in role pg_read_all_data password '${passwords.judge}'`,
     `alter role ${JUDGE} set default_transaction_read_only = on`,
-    `grant connect on database ${WAYBILL_DATABASE}, ${PROVIDER_DATABASE} to ${JUDGE}`,
+    `grant connect on database ${MAIN_DATABASE}, ${PROVIDER_DATABASE} to ${JUDGE}`,
   ]);
 }
 

@@ -1,7 +1,7 @@
 /** How each process of the deployment is called, and what it alone is told. */
 import path from 'node:path';
 import { serverEnvironment } from '../../workers/embedded/state-folder';
-import { EdgeSettings } from '../edge/settings';
+import type { EdgeSettings } from '../edge/settings';
 import { ROOT } from '../evidence/origin';
 import type { DatabaseUrls } from './databases';
 import { TOKEN_AUDIENCE, TOKEN_ISSUER, type SiteKeys } from './keys';

@@ -42,8 +42,10 @@ export class SiteProcess {
   readonly name: ProcessName;
   readonly #server: EmbeddedServer;
   readonly #note: NoteEvent;
-  /** When the run begins its own end, what ends is not lost. */
-  lost: string[] = [];
+  /** How it ended each time that nobody had asked for it. */
+  readonly lost: string[] = [];
+  #closed = false;
+  #starting: Promise<void> = Promise.resolve();
 
   constructor(name: ProcessName, server: EmbeddedServer, note: NoteEvent) {
     this.name = name;
@@ -54,6 +56,7 @@ export class SiteProcess {
       this.lost.push(how);
       this.#tell('lost', how);
     });
+    if (server.pid !== undefined) this.#tell('ready');
   }
 
   get pid(): number | undefined {
@@ -61,8 +64,10 @@ export class SiteProcess {
   }
 
   async start(): Promise<void> {
+    if (this.#closed) throw new Error(`${this.name} is not started any more: the run ends`);
+    this.#starting = this.#server.start();
     try {
-      await this.#server.start();
+      await this.#starting;
     } catch (error) {
       this.#tell('failed to start', error instanceof Error ? error.message : String(error));
       throw error;
@@ -70,7 +75,14 @@ export class SiteProcess {
     this.#tell('ready');
   }
 
+  /** It is never started again. */
+  close(): void {
+    this.#closed = true;
+  }
+
   async stop(): Promise<void> {
+    // One that is about to be there is ended, too.
+    await this.#starting.catch(() => undefined);
     if (this.pid === undefined) return;
     this.#tell('stopping');
     await this.#server.stop();

@@ -18,8 +18,6 @@ export interface SiteOptions {
   readonly secrets: SecretValues;
   readonly note: NoteEvent;
   readonly tell: (line: string) => void;
-  /** Ends the start early. */
-  readonly signal: AbortSignal;
   /** Of what hosts run. */
   readonly artifactDigest: string;
 }
@@ -40,16 +38,23 @@ export class Site {
   readonly #fleet: FleetPlan;
   readonly #processes = new Map<ProcessName, SiteProcess>();
   readonly #tokenKeys: TokenKeysServer;
+  readonly #serverUrl: string;
   #publications = 0;
 
-  private constructor(ground: Ground, fleet: FleetPlan, tokenKeys: TokenKeysServer) {
+  private constructor(
+    ground: Ground,
+    fleet: FleetPlan,
+    tokenKeys: TokenKeysServer,
+    serverUrl: string,
+  ) {
+    this.#serverUrl = serverUrl;
     this.ground = ground;
     this.#fleet = fleet;
     this.#tokenKeys = tokenKeys;
   }
 
-  /** Brings everything up; resolves when every process is ready. What was started ends where that fails. */
-  static async start(options: SiteOptions): Promise<Site> {
+  /** Starts its servers, which are empty. */
+  static async prepare(options: SiteOptions): Promise<Site> {
     const workspace = createWorkspace();
     const accounts = INSTANCES.map(({ instance }) => instance);
     const keys = await makeKeys(accounts, options.secrets);
@@ -70,14 +75,8 @@ export class Site {
     };
     const { artifactDigest } = options;
     const fleet = { keys, artifactDigest, endpoint: (host: WaybillName) => localUrl(ports, host) };
-    const site = new Site(ground, fleet, tokenKeys);
+    const site = new Site(ground, fleet, tokenKeys, servers.databaseUrl);
     for (const one of servers.processes) site.#processes.set(one.name, one);
-    try {
-      await site.#bringUp(servers.databaseUrl, options);
-    } catch (error) {
-      await site.stop();
-      throw error;
-    }
     return site;
   }
 
@@ -117,8 +116,10 @@ export class Site {
 
   /** Ends everything in order and removes all that is not evidence; may be called again. */
   async stop(): Promise<void> {
+    // Whatever is still under way may not begin anything behind this.
+    for (const one of this.#processes.values()) one.close();
     for (const names of STOP_ORDER) {
-      await Promise.all(names.map((name) => this.#processes.get(name)?.stop()));
+      await Promise.all(names.map(async (name) => this.#processes.get(name)?.stop()));
     }
     await this.#tokenKeys.close();
   }
@@ -128,8 +129,10 @@ export class Site {
     this.ground.workspace.remove();
   }
 
-  async #bringUp(serverUrl: string, { tell, signal, note }: SiteOptions): Promise<void> {
+  /** Fills them, and starts everything else; resolves when every process is ready. */
+  async bringUp({ tell, note }: SiteOptions): Promise<void> {
     const { ground } = this;
+    const serverUrl = this.#serverUrl;
     tell('databases, roles and schema');
     await createDatabases(serverUrl, ground.keys);
     const migrating = { DATABASE_URL: ground.databases.migrator };
@@ -139,7 +142,6 @@ export class Site {
     tell('the fleet');
     await this.#apply(await fleetText(this.#fleet), 'fleet');
     for (const plans of allPlans(ground)) {
-      signal.throwIfAborted();
       tell(plans.map(({ name }) => name).join(', '));
       const made = plans.map((plan) => new NodeSiteProcess(plan, ground.workspace, note));
       for (const one of made) this.#processes.set(one.name, one);

@@ -22,6 +22,11 @@ export function createWorkspace(): Workspace {
     mkdirSync(place, { recursive: true, mode: 0o700 });
     return place;
   };
+  const remove = (): void => {
+    rmSync(root, { recursive: true, force: true });
+  };
+  // It holds secrets: it does not outlive a run that ends out of turn.
+  process.once('exit', remove);
   return {
     path: root,
     folder,
@@ -30,8 +35,6 @@ export function createWorkspace(): Workspace {
       writeFileSync(file, text, { mode: 0o600 });
       return file;
     },
-    remove: () => {
-      rmSync(root, { recursive: true, force: true });
-    },
+    remove,
   };
 }
