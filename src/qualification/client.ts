@@ -15,6 +15,13 @@ export interface Call {
   readonly via?: GatewayName;
 }
 
+export interface Post {
+  readonly path: string;
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly via?: GatewayName;
+}
+
 export interface Answer {
   readonly status: number;
   readonly gateway: string | null;
@@ -24,7 +31,8 @@ export interface Answer {
 /** What is kept of a call as evidence. */
 export interface CallRecord {
   readonly at: string;
-  readonly tenant: Tenant;
+  /** Null: nobody's, a webhook. */
+  readonly tenant: Tenant | null;
   readonly call: string;
   readonly wantedGateway: string | null;
   readonly gateway: string | null;
@@ -34,7 +42,10 @@ export interface CallRecord {
   readonly answer: unknown;
 }
 
-const SCOPES = ['factory.actions.run', 'factory.actions.read', 'factory.catalog.read'];
+const SCOPES = [
+  ...['factory.actions.run', 'factory.actions.read', 'factory.catalog.read'],
+  ...['factory.replays.read', 'factory.replays.operate'],
+];
 const CALL_TIMEOUT_MS = 75_000;
 
 export class QualificationClient {
@@ -55,6 +66,20 @@ export class QualificationClient {
 
   /** @throws Error where no answer came */
   async call(call: Call): Promise<Answer> {
+    return await this.#noted(call.tenant, call, async () => await this.#send(call));
+  }
+
+  /** What somebody else posts, without a token. */
+  async post(post: Post): Promise<Answer> {
+    const call = { ...post, method: 'POST' } as const;
+    return await this.#noted(null, call, () => this.#exchange(call, post.headers, post.body));
+  }
+
+  async #noted(
+    tenant: Tenant | null,
+    call: Pick<Call, 'method' | 'path' | 'via'>,
+    send: () => Promise<Answer>,
+  ): Promise<Answer> {
     const began = performance.now();
     const at = new Date().toISOString();
     const record = (
@@ -62,12 +87,12 @@ export class QualificationClient {
       gateway: string | null,
       answer: unknown,
     ): CallRecord => ({
-      ...{ at, tenant: call.tenant, call: `${call.method} ${call.path}`, status, gateway, answer },
+      ...{ at, tenant, call: `${call.method} ${call.path}`, status, gateway, answer },
       wantedGateway: call.via ?? null,
       took: `${Math.round(performance.now() - began)} ms`,
     });
     try {
-      const answer = await this.#send(call);
+      const answer = await send();
       this.#note(record(answer.status, answer.gateway, answer.body));
       return answer;
     } catch (error) {
@@ -80,17 +105,22 @@ export class QualificationClient {
     await this.#agent.destroy();
   }
 
-  async #send({ tenant, method, path, body, via }: Call): Promise<Answer> {
-    const token = await tenantToken(this.#site.keys, tenant, SCOPES);
+  async #send(call: Call): Promise<Answer> {
+    const token = await tenantToken(this.#site.keys, call.tenant, SCOPES);
+    const content = call.body === undefined ? {} : { 'content-type': 'application/json' };
+    const headers = { authorization: `Bearer ${token}`, ...content };
+    const body = call.body === undefined ? null : JSON.stringify(call.body);
+    return await this.#exchange(call, headers, body);
+  }
+
+  async #exchange(
+    { method, path, via }: Pick<Call, 'method' | 'path' | 'via'>,
+    headers: Readonly<Record<string, string>>,
+    body: string | null,
+  ): Promise<Answer> {
     const response = await request(`https://127.0.0.1:${this.#site.ports.edge}${path}`, {
-      method,
-      dispatcher: this.#agent,
-      headers: {
-        authorization: `Bearer ${token}`,
-        ...(via === undefined ? {} : { [GATEWAY_HEADER]: via }),
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      body: body === undefined ? null : JSON.stringify(body),
+      ...{ method, body, dispatcher: this.#agent },
+      headers: { ...headers, ...(via === undefined ? {} : { [GATEWAY_HEADER]: via }) },
       signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
     });
     const text = await response.body.text();

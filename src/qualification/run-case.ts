@@ -21,6 +21,7 @@ export async function runCase(ground: CaseGround, family: NamedFamily): Promise<
   ground.client.noteTo((call) => calls.push(call));
   const context: CaseContext = {
     ...ground,
+    family: family.name,
     faults: family.faults,
     observe: (what, actual) => found.set(what, actual),
     inflict: async (fault) => {
@@ -75,13 +76,18 @@ async function inflict({ site }: CaseGround, fault: Fault): Promise<void> {
       await site.process(fault.process).stop();
       return;
     case 'kill':
+    case 'crash':
       await site.process(fault.process).kill();
       return;
     case 'start':
       await site.process(fault.process).start();
       return;
-    case 'crash':
     case 'foreign-record':
+    case 'link':
+    case 'token-replayed':
+    case 'target':
+    case 'away':
+    case 'disk':
       return;
   }
 }

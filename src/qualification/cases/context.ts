@@ -1,6 +1,7 @@
 /** What a case has at hand to do its faults and to show what came of them. */
 import { pollUntil } from '../../workers/embedded/poll';
 import type { QualificationClient } from '../client';
+import type { FamilyName } from '../families/family';
 import type { Fault } from '../faults';
 import type { Judge } from '../judging/judge';
 import type { Site } from '../site/site';
@@ -8,12 +9,13 @@ import type { Site } from '../site/site';
 export type Observed = string | number | boolean;
 
 export interface CaseContext {
+  readonly family: FamilyName;
   readonly site: Site;
   readonly client: QualificationClient;
   readonly judge: Judge;
   /** What its family says is done. */
   readonly faults: readonly Fault[];
-  /** Does it, and notes when; `foreign-record` and `crash` are done by the case itself, and noted. */
+  /** Does what is done to processes and to the catalog, and notes when; all else the case does itself. */
   inflict(fault: Fault): Promise<void>;
   /** What was found; compared with what the family accepts when the case is over. */
   observe(what: string, actual: Observed): void;

@@ -4,94 +4,60 @@
  */
 import { request } from 'undici';
 import { z } from 'zod';
-import { inWindow } from '../families';
-import type { CrashBoundary, Fault } from '../faults';
+import type { Boundary } from '../faults';
 import { stateInStore } from '../judging/host-stores';
 import type { ActionOfTenant } from '../judging/judge';
 import { localUrl } from '../site/plans';
 import { HOSTS } from '../site/topology';
-import { ask, factsOf, observeRecords, refOf, type Wish } from './actions';
+import { ask, refOf, type Wish } from './actions';
 import { becomes, replicaReady, type CaseContext, type Proof } from './context';
+import { crashesOf, CrashWindow, type Crash } from './windows';
 
 const PEER = 'acme-tickets-2';
 const DOOMED = 'acme-tickets-1';
-const RETRY_WAIT_MS = 15_000;
-const RETRIES = 5;
-
-type Crash = Extract<Fault, { kind: 'crash' }>;
 
 export const crashWindows: Proof = async (context) => {
-  const crashes = context.faults.filter((fault): fault is Crash => fault.kind === 'crash');
-  for (const crash of crashes) await crashWindow(context, crash);
+  for (const crash of crashesOf(context)) await crashWindow(context, crash);
 };
 
 async function crashWindow(context: CaseContext, crash: Crash): Promise<void> {
-  const { boundary } = crash;
   const { site, judge } = context;
-  const observe = (what: string, actual: string | number) => {
-    context.observe(inWindow(boundary, what), actual);
-  };
-  const ref = refOf(context, 'acme', `crash-${boundary}`);
-  const interrupted = await bringTo(context, boundary);
+  const window = new CrashWindow(context, crash.boundary);
+  const wish = wishOf(crash.boundary);
+  const ref = refOf(context, wish.tenant, wish.label);
+  const marker = await bringTo(context, window, wish);
   const effects = await judge.effects(ref.actionId);
-  observe('provider effects when it was killed', effects);
   await site.process(`host-${PEER}`).start();
   await replicaReady(context, PEER);
-  await site.process(crash.process).kill();
   await context.inflict(crash);
-  const stored = storedAtDoomed(context, ref);
-  observe('record in its store when it was killed', stored);
-  context.keep(`crash/${boundary}/checkpoint.json`, {
-    ...{ boundary, ...ref, replica: DOOMED, marker: interrupted.marker, at: interrupted.at },
-    ...{ interruptedAnswer: interrupted.answer, providerEffects: effects, storeRecord: stored },
+  window.checkpoint(marker, {
+    'record in its store when it was killed': storedAtDoomed(context, ref),
+    'provider effects when it was killed': effects,
   });
-  await releaseProvider(context);
+  await holds(context, 'DELETE');
   await site.process(crash.process).start();
-  await retry(context, boundary);
-  const facts = await factsOf(context, ref);
-  observe('state after the retry', facts.state);
-  observe('replicas that it was sent to', facts.replicas);
-  observe('open attempts', facts.openAttempts);
-  observe('counters that differ from them', await judge.wrongCounters());
-  await observeRecords(context, ref, (what) => inWindow(boundary, what));
-  context.keep(`crash/${boundary}/result.json`, { facts, receipts: await judge.receipts(ref) });
+  await window.retryAction(wish);
+  await window.judgeAction(ref);
 }
 
-interface Interrupted {
-  readonly marker: string;
-  readonly at: string;
-  readonly answer: unknown;
-}
-
-/** Only the doomed host is up, and stands where it is told with the action on it. */
-async function bringTo(context: CaseContext, boundary: CrashBoundary): Promise<Interrupted> {
+/** Only the doomed host is up, and stands where it is told with the action on it; answers the marker. */
+async function bringTo(context: CaseContext, window: CrashWindow, wish: Wish): Promise<string> {
   const doomed = context.site.node(`host-${DOOMED}`);
   await Promise.all([context.site.process(`host-${PEER}`).stop(), doomed.stop()]);
-  const atProvider = boundary === 'provider_effect_committed';
-  await doomed.startWith(atProvider ? {} : { WAYBILL_HOLD_AT: boundary });
+  const atProvider = window.boundary === 'provider_effect_committed';
+  await doomed.startWith(atProvider ? {} : { WAYBILL_HOLD_AT: window.boundary });
   await replicaReady(context, DOOMED);
   if (atProvider) await holds(context, 'PUT', { count: 1 });
-  const { status, body } = await ask(context, { ...wishOf(boundary), waitMs: 0 });
-  const marker = atProvider ? await heldByProvider(context) : await doomed.marker(boundary);
-  return { marker, at: new Date().toISOString(), answer: { status, body } };
+  const { status, body } = await ask(context, { ...wish, waitMs: 0 });
+  window.tried(status, body);
+  return atProvider ? await heldByProvider(context) : await doomed.marker(window.boundary);
 }
 
-function wishOf(boundary: CrashBoundary): Wish {
+function wishOf(boundary: Boundary): Wish {
   return {
     ...{ tenant: 'acme', label: `crash-${boundary}`, capability: 'tickets.create' },
     request: { title: `Killed at ${boundary}` },
   };
-}
-
-/** The same call with the same id until it is closed; each try is kept. */
-async function retry(context: CaseContext, boundary: CrashBoundary): Promise<void> {
-  const tries: unknown[] = [];
-  for (let no = 1; no <= RETRIES; no += 1) {
-    const answer = await ask(context, { ...wishOf(boundary), waitMs: RETRY_WAIT_MS });
-    tries.push({ no, at: new Date().toISOString(), status: answer.status, answer: answer.body });
-    context.keep(`crash/${boundary}/retries.json`, tries);
-    if (answer.status === 200) return;
-  }
 }
 
 function storedAtDoomed(context: CaseContext, ref: ActionOfTenant): string {
@@ -110,10 +76,6 @@ async function heldByProvider(context: CaseContext): Promise<string> {
     return state.held === 1;
   });
   return marker;
-}
-
-async function releaseProvider(context: CaseContext): Promise<void> {
-  await holds(context, 'DELETE');
 }
 
 /** The provider's control: whether it stands still between an effect and its answer. */

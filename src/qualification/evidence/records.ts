@@ -113,3 +113,8 @@ export const FILES = {
 export function caseFile(no: number, name: string): string {
   return `cases/${String(no).padStart(2, '0')}-${name}.json`;
 }
+
+/** The files of one crash window. */
+export function windowFolder(family: string, boundary: string): string {
+  return `crash/${family}/${boundary}`;
+}

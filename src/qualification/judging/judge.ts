@@ -43,6 +43,9 @@ const ReplicaFacts = z.object({
   circuit: z.enum(['closed', 'open', 'half_open']),
 });
 export type ReplicaFacts = z.infer<typeof ReplicaFacts>;
+const Attempt = z.object({ settlement: z.string().nullable(), evidence: z.unknown() });
+const DeliveryFacts = z.object({ id: z.string(), state: z.string(), openAttempts: z.number() });
+export type DeliveryFacts = z.infer<typeof DeliveryFacts>;
 const Receipt = z.object({ kind: z.string(), jws: z.string() });
 
 /** What there is of one action, by independent counts. */
@@ -90,13 +93,32 @@ export class Judge {
       'provider creation audit events': creations,
       'settled idempotency results': settledInStores(this.#site.ground.workspace, ref),
       'terminal action results': results,
-      'receipt chains': await this.#wholeChains(receipts),
+      'receipt chains': await this.#wholeChains(receipts, texts.TERMINAL_RECEIPTS),
     };
   }
 
   /** Of its chain, oldest first. */
   async receipts({ tenant, actionId }: ActionOfTenant): Promise<z.infer<typeof Receipt>[]> {
     return await this.#rows(Receipt, texts.RECEIPTS, [tenant, `action/${actionId}`]);
+  }
+
+  /** Oldest first. */
+  async attempts({ tenant, actionId }: ActionOfTenant): Promise<z.infer<typeof Attempt>[]> {
+    return await this.#rows(Attempt, texts.ATTEMPTS, [tenant, actionId]);
+  }
+
+  /** All rows of one event of the vendor, duplicates included. */
+  async deliveriesOf(externalId: string): Promise<DeliveryFacts[]> {
+    return await this.#rows(DeliveryFacts, texts.DELIVERIES, [externalId]);
+  }
+
+  async receiptsOf(deliveryId: string): Promise<z.infer<typeof Receipt>[]> {
+    return await this.#rows(Receipt, texts.RECEIPTS, ['acme', `delivery/${deliveryId}`]);
+  }
+
+  /** Whole chains of the delivery that verify and end with its acknowledgement, once. */
+  async deliveryChains(deliveryId: string): Promise<number> {
+    return await this.#wholeChains(await this.receiptsOf(deliveryId), ['acknowledged']);
   }
 
   async effects(actionId: string): Promise<number> {
@@ -150,8 +172,11 @@ export class Judge {
     return await this.#rows(z.unknown(), texts.COUNTERS, []);
   }
 
-  async #wholeChains(receipts: readonly { readonly kind: string; readonly jws: string }[]) {
-    const ends = receipts.filter(({ kind }) => texts.TERMINAL_RECEIPTS.includes(kind));
+  async #wholeChains(
+    receipts: readonly z.infer<typeof Receipt>[],
+    kinds: readonly string[],
+  ): Promise<number> {
+    const ends = receipts.filter(({ kind }) => kinds.includes(kind));
     if (ends.length === 0) return 0;
     const keys = publicKeySet([this.#site.keys.deployment.key]);
     const verdict = await verifyReceiptChain(

@@ -77,3 +77,13 @@ export const CREATIONS = `
 export const RECORD_READS = `
   select count(*) as n from record_reads
   where record_id = $1 and ($2::boolean is null or disclosed = $2)`;
+
+export const ATTEMPTS = `
+  select settlement, evidence from waybill.route_attempts
+  where tenant_id = $1 and action_id = $2 order by attempt_no`;
+
+export const DELIVERIES = `
+  select d.delivery_id::text as id, d.state,
+    (select count(*) from waybill.delivery_attempts t where t.tenant_id = d.tenant_id
+      and t.delivery_id = d.delivery_id and t.closed_at is null) as "openAttempts"
+  from waybill.deliveries d where d.external_id = $1 order by d.received_at`;

@@ -77,6 +77,24 @@ export function poolOf(url: string, applicationName: string, maxConnections = 2)
   });
 }
 
+/** Whether storing a delivery fails as it does without room on the disk; read by a trigger of the run's own. */
+export async function fillDisk(migratorUrl: string, full: boolean): Promise<void> {
+  await asAdmin(
+    migratorUrl,
+    full
+      ? [
+          `create function public.no_room() returns trigger language plpgsql as
+            $$ begin raise exception 'could not extend file: No space left on device' using errcode = '53100'; end $$`,
+          `create trigger qualification_no_room before insert on waybill.deliveries
+            for each statement execute function public.no_room()`,
+        ]
+      : [
+          'drop trigger qualification_no_room on waybill.deliveries',
+          'drop function public.no_room()',
+        ],
+  );
+}
+
 async function asAdmin(url: string, texts: readonly string[]): Promise<void> {
   const admin = poolOf(url, 'waybill-qualify-admin', 1);
   try {

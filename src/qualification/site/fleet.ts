@@ -10,6 +10,7 @@ import {
   CAPABILITIES,
   CREDENTIAL,
   HOSTS,
+  INGRESS,
   INSTANCES,
   VERSION,
   type ConnectorName,
@@ -18,6 +19,8 @@ import {
 
 /** The account whose credential is revoked and restored. */
 const CHANGED_INSTANCE = 'globex-tickets';
+/** The connector of the vendor. */
+const SOURCE = 'github';
 const REVOKED_CONNECTOR: ConnectorName = 'tickets';
 
 /** Short enough to wait for, long enough for a loaded machine. */
@@ -30,6 +33,7 @@ export interface FleetPlan {
   /** Of what hosts run: this build. */
   readonly artifactDigest: string;
   readonly endpoint: (host: HostName) => string;
+  readonly targetUrl: string;
 }
 
 type Document = Readonly<Record<string, unknown>>;
@@ -43,12 +47,14 @@ export async function fleetText(plan: FleetPlan): Promise<string> {
       kind: 'Settings',
       replicaLease: `${LEASE_MS}ms`,
       circuitOpen: '1s',
+      targetAddresses: { allow: ['127.0.0.0/8'] },
       requiredEvidence: ['signature'],
       trustedSigners: { release: { kty, crv, x } },
     },
     ...capabilityDocuments(),
     ...CONNECTORS.map((connector) => connectorDocument(plan, connector, 'active')),
     ...(await Promise.all(admissions)),
+    ...(await sourceDocuments(plan)),
     { kind: 'QuotaPolicy', id: 'counted', limits: { instance: ROOM, tenant: ROOM } },
     ...INSTANCES.flatMap(({ instance, tenant, connector }) => [
       instanceDocument(instance, 'active'),
@@ -125,14 +131,14 @@ function instanceDocument(id: string, credential: 'active' | 'revoked'): Documen
 
 async function statement(
   plan: FleetPlan,
-  connector: ConnectorName,
+  connector: ConnectorName | typeof SOURCE,
   kind: 'signature' | 'revocation',
 ): Promise<Document> {
   const jws = await signStatement(
     {
       ...{ v: 1, connector, version: VERSION, kind },
       artifactDigest: plan.artifactDigest,
-      manifestDigest: manifestDigest(connector),
+      manifestDigest: connector === SOURCE ? null : manifestDigest(connector),
       contentDigest: sha256(`${kind} of ${connector} ${VERSION}`),
       verdict: kind === 'revocation' ? 'fail' : 'pass',
       issuedAt: new Date().toISOString(),
@@ -140,6 +146,31 @@ async function statement(
     plan.keys.release.key,
   );
   return { kind: 'Evidence', id: `${connector}-${VERSION}-${kind}`, statement: jws };
+}
+
+/** A source of webhooks, and where they go; what fails there fails soon. */
+async function sourceDocuments(plan: FleetPlan): Promise<Document[]> {
+  const of = { tenant: 'acme', instance: `acme-${SOURCE}` };
+  return [
+    {
+      ...{ kind: 'Connector', id: SOURCE, name: SOURCE, provider: SOURCE, version: VERSION },
+      ...{ status: 'active', webhookScheme: 'github', artifactDigest: plan.artifactDigest },
+      retry: { attempts: 3, backoff: ['500ms', '1s'], jitter: 0 },
+    },
+    await statement(plan, SOURCE, 'signature'),
+    {
+      ...{ kind: 'Instance', tenant: of.tenant, id: of.instance, connector: SOURCE },
+      ...{ version: VERSION, grants: ['source'] },
+    },
+    {
+      ...{ kind: 'Target', tenant: of.tenant, id: 'target', breaker: { failures: 0 } },
+      http: { url: `${plan.targetUrl}/hook`, timeout: '10s', secretRefs: ['file:target'] },
+    },
+    {
+      ...{ kind: 'Subscription', ...of, id: 'pushes', target: 'target', eventTypes: ['push'] },
+      ingress: { ref: INGRESS, secrets: [{ id: 'current', ref: 'file:vendor' }] },
+    },
+  ];
 }
 
 /** JSON is YAML. */

@@ -31,6 +31,11 @@ export interface SiteKeys {
   readonly clientKeys: JSONWebKeySet;
   readonly certificate: { readonly key: string; readonly cert: string };
   readonly passwords: Readonly<Record<LoginName | 'provider' | 'judge', string>>;
+  /** What the vendor signs its webhooks with, and what Waybill signs those to the target with. */
+  readonly vendorSecret: string;
+  readonly targetSecret: string;
+  /** Nobody's: answers that it has signed are not to be believed. */
+  readonly foreign: KeyPair;
   /** Of the accounts at the provider, by instance. */
   readonly providerTokens: Readonly<Record<string, string>>;
 }
@@ -55,6 +60,9 @@ export async function makeKeys(
   return {
     deployment: await pair(secrets),
     release: await pair(secrets),
+    foreign: await pair(secrets),
+    vendorSecret: random(),
+    targetSecret: secrets.note(`whsec_${randomBytes(32).toString('base64')}`),
     clients,
     clientKeys: publicKeySet(Object.values(clients).map(({ key }) => key)),
     hosts: mapped(hosts, (one) => ({ ...one, did: didOfKey(one.key.publicJwk.x) })),

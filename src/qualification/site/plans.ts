@@ -18,7 +18,9 @@ import {
   type WaybillName,
 } from './topology';
 
-export type Ports = Readonly<Record<WaybillName | 'postgres' | 'temporal' | 'temporal-ui', number>>;
+export type Ports = Readonly<
+  Record<WaybillName | 'link' | 'postgres' | 'temporal' | 'temporal-ui', number>
+>;
 
 export interface Ground {
   readonly workspace: Workspace;
@@ -71,6 +73,7 @@ export function edgePlan({ workspace, keys, ports }: Ground): ProcessPlan {
 
 export function gatewayPlan(ground: Ground, name: GatewayName): ProcessPlan {
   const { ports, databases, tokenKeysUrl } = ground;
+  writeFleetSecrets(ground, name);
   return waybill(ground, name, ['api', '--serve', 'api,ingress'], {
     ...signing(ground, name),
     WAYBILL_DATA_DATABASE_URL: databases.login(name),
@@ -92,12 +95,14 @@ export function lifecyclePlan(ground: Ground): ProcessPlan {
 }
 
 export function workerPlan(ground: Ground, name: (typeof WORKERS)[number]): ProcessPlan {
+  writeFleetSecrets(ground, name);
   return waybill(ground, name, ['worker'], {
     ...signing(ground, name),
     WAYBILL_DATA_DATABASE_URL: ground.databases.login(name),
     WAYBILL_OPERATIONS_DATABASE_URL: ground.databases.login(`${name}-operations`),
     WAYBILL_HEALTH_PORT: String(ground.ports[name]),
     WAYBILL_HEARTBEAT_TIMEOUT: '5s',
+    WAYBILL_HELD_POLL: '1s',
     ...temporal(ground),
   });
 }
@@ -111,6 +116,19 @@ export function providerPlan(ground: Ground): ProcessPlan {
     ...accounts.flatMap(([account, token]) => ['--token', `${account}=${token}`]),
   ];
   return waybill(ground, 'provider', args, { PROVIDER_DATABASE_URL: databases.provider });
+}
+
+/** Where deliveries go: not a part of Waybill; what it records is the outside view. */
+export function targetPlan(ground: Ground): ProcessPlan {
+  const args = ['demo-receiver', '--port', String(ground.ports.target)];
+  const env = { WAYBILL_EXAMPLE_TARGET_SECRET: ground.keys.targetSecret };
+  return waybill(ground, 'target', args, env);
+}
+
+/** The secrets that the fleet file refers to, for a process that uses them or publishes it. */
+export function writeFleetSecrets({ workspace, keys }: Ground, name: string): void {
+  workspace.secret(`${name}/secrets`, 'vendor', keys.vendorSecret);
+  workspace.secret(`${name}/secrets`, 'target', keys.targetSecret);
 }
 
 export function hostPlan(ground: Ground, host: HostMember): ProcessPlan {
@@ -143,7 +161,7 @@ export function hostStoreFile(workspace: Workspace, { name }: HostMember): strin
 
 export function allPlans(ground: Ground): readonly (readonly ProcessPlan[])[] {
   return [
-    [lifecyclePlan(ground), providerPlan(ground)],
+    [lifecyclePlan(ground), providerPlan(ground), targetPlan(ground)],
     GATEWAYS.map((name) => gatewayPlan(ground, name)),
     [...WORKERS.map((name) => workerPlan(ground, name)), edgePlan(ground)],
     HOSTS.map((host) => hostPlan(ground, host)),

@@ -4,7 +4,7 @@ import type { Ports } from './plans';
 import { GATEWAYS, HOSTS, WORKERS } from './topology';
 
 const NAMES = [
-  ...['edge', 'lifecycle', 'provider', 'postgres', 'temporal', 'temporal-ui'],
+  ...['edge', 'lifecycle', 'provider', 'target', 'link', 'postgres', 'temporal', 'temporal-ui'],
   ...GATEWAYS,
   ...WORKERS,
   ...HOSTS.map(({ name }) => name),

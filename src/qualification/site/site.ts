@@ -3,10 +3,18 @@ import path from 'node:path';
 import type { SecretValues } from '../evidence/secret-values';
 import type { FleetChange } from '../faults';
 import { mustSucceed, waybillCommand, type Finished } from './commands';
-import { createDatabases, createLogins, databaseUrls } from './databases';
+import { createDatabases, createLogins, databaseUrls, fillDisk } from './databases';
 import { changeText, fleetText, type FleetPlan } from './fleet';
 import { makeKeys, type SiteKeys } from './keys';
-import { allPlans, localUrl, plainEnvironment, type Ground, type Ports } from './plans';
+import { HostLink } from './link';
+import {
+  allPlans,
+  localUrl,
+  plainEnvironment,
+  writeFleetSecrets,
+  type Ground,
+  type Ports,
+} from './plans';
 import { startServers, type Servers } from './servers';
 import { NodeSiteProcess, type NoteEvent, type SiteProcess } from './site-process';
 import { serveTokenKeys, type TokenKeysServer } from './token-keys';
@@ -28,15 +36,20 @@ const STOP_ORDER: readonly (readonly ProcessName[])[] = [
   HOSTS.map(({ name }) => name),
   ['gateway-1', 'gateway-2', 'lifecycle'],
   ['worker-1', 'worker-2'],
-  ['provider'],
+  ['provider', 'target'],
   ['temporal'],
   ['postgres'],
 ];
+
+/** Its endpoint in the catalog is the link's. */
+const LINKED_HOST = 'host-globex-tickets-1';
 
 export class Site {
   readonly ground: Ground;
   readonly #fleet: FleetPlan;
   readonly #processes = new Map<ProcessName, SiteProcess>();
+  /** Between workers and the host of one instance. */
+  readonly link: HostLink;
   readonly #tokenKeys: TokenKeysServer;
   readonly #serverUrl: string;
   #publications = 0;
@@ -44,13 +57,14 @@ export class Site {
   private constructor(
     ground: Ground,
     fleet: FleetPlan,
-    tokenKeys: TokenKeysServer,
+    own: { readonly tokenKeys: TokenKeysServer; readonly link: HostLink },
     serverUrl: string,
   ) {
     this.#serverUrl = serverUrl;
     this.ground = ground;
     this.#fleet = fleet;
-    this.#tokenKeys = tokenKeys;
+    this.#tokenKeys = own.tokenKeys;
+    this.link = own.link;
   }
 
   /** Starts its servers, which are empty. */
@@ -74,8 +88,15 @@ export class Site {
       temporalAddress: servers.temporalAddress,
     };
     const { artifactDigest } = options;
-    const fleet = { keys, artifactDigest, endpoint: (host: WaybillName) => localUrl(ports, host) };
-    const site = new Site(ground, fleet, tokenKeys, servers.databaseUrl);
+    const fleet: FleetPlan = {
+      ...{ keys, artifactDigest, targetUrl: localUrl(ports, 'target') },
+      endpoint: (host) => `http://127.0.0.1:${ports[host === LINKED_HOST ? 'link' : host]}`,
+    };
+    const link = await HostLink.start(ports.link, {
+      host: localUrl(ports, LINKED_HOST),
+      foreign: keys.foreign.key,
+    });
+    const site = new Site(ground, fleet, { tokenKeys, link }, servers.databaseUrl);
     for (const one of servers.processes) site.#processes.set(one.name, one);
     return site;
   }
@@ -109,6 +130,11 @@ export class Site {
     await this.#apply(await changeText(this.#fleet, change), change);
   }
 
+  /** Whether Postgres has room for deliveries. */
+  async disk(full: boolean): Promise<void> {
+    await fillDisk(this.ground.databases.migrator, full);
+  }
+
   /** A command with this environment alone; it runs where nothing of ours lies. */
   async command(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Finished> {
     return await waybillCommand(args, env, this.ground.workspace.folder('commands'));
@@ -121,7 +147,7 @@ export class Site {
     for (const names of STOP_ORDER) {
       await Promise.all(names.map(async (name) => this.#processes.get(name)?.stop()));
     }
-    await this.#tokenKeys.close();
+    await Promise.all([this.#tokenKeys.close(), this.link.close()]);
   }
 
   /** Afterwards nothing of the run is left but its evidence. */
@@ -140,6 +166,7 @@ export class Site {
     await mustSucceed(this.command(['migrate'], { ...plain, ...migrating }), 'waybill migrate');
     await createLogins(serverUrl, ground.keys);
     tell('the fleet');
+    writeFleetSecrets(ground, 'control');
     await this.#apply(await fleetText(this.#fleet), 'fleet');
     for (const plans of allPlans(ground)) {
       tell(plans.map(({ name }) => name).join(', '));

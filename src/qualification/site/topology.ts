@@ -48,8 +48,11 @@ export const GATEWAYS = ['gateway-1', 'gateway-2'] as const;
 export type GatewayName = (typeof GATEWAYS)[number];
 export const WORKERS = ['worker-1', 'worker-2'] as const;
 
+/** Where the vendor of webhooks posts, for the tenant `acme`. */
+export const INGRESS = 'qualification-pushes';
+
 export type WaybillName =
-  GatewayName | (typeof WORKERS)[number] | 'lifecycle' | 'provider' | 'edge' | HostName;
+  GatewayName | (typeof WORKERS)[number] | 'lifecycle' | 'provider' | 'target' | 'edge' | HostName;
 export type ProcessName = WaybillName | 'postgres' | 'temporal';
 
 /** Logins of the database of Waybill, one a process and pool, each in exactly one role. */

@@ -9,10 +9,11 @@ import {
   CaseRecord,
   FILES,
   OperationLine,
+  windowFolder,
   type Summary,
 } from '../evidence/records';
-import { inWindow } from '../families';
-import type { CrashBoundary, Fault } from '../faults';
+import { inWindow } from '../families/family';
+import type { Boundary, Fault } from '../faults';
 import { windowsOf, type NamedFamily } from '../plan';
 import { caseProblems } from '../run-case';
 import type { EvidenceFiles } from './evidence-files';
@@ -100,56 +101,56 @@ function eventOf(fault: Fault): { readonly process: string; readonly event: stri
       return { process: fault.process, event: 'killed' };
     case 'publish':
     case 'foreign-record':
+    case 'link':
+    case 'token-replayed':
+    case 'target':
+    case 'away':
+    case 'disk':
       return null;
   }
 }
 
 const Checkpoint = z.looseObject({
   boundary: z.string(),
-  actionId: z.string(),
   marker: z.string(),
-  providerEffects: z.number(),
-  storeRecord: z.string(),
+  /** What was durable when the process was killed, by name. */
+  durable: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
 });
-const Retries = z.array(z.looseObject({ no: z.number(), status: z.number() })).min(1);
+const Retries = z.array(z.looseObject({ no: z.number(), status: z.number().nullable() })).min(1);
 const Recovered = z.object({
-  facts: z.looseObject({ state: z.string() }),
   receipts: z.array(z.object({ kind: z.string(), jws: z.string() })),
 });
 const Keys = z.object({ keys: z.array(z.looseObject({ kty: z.string() })) });
+const ENDS = ['action_completed', 'acknowledged'];
 
 async function checkWindow(
   files: EvidenceFiles,
-  boundary: CrashBoundary,
-  { findings }: CaseRecord,
+  boundary: Boundary,
+  record: CaseRecord,
 ): Promise<void> {
   const found = (what: string) =>
-    findings.find((finding) => finding.what === inWindow(boundary, what))?.found;
-  const folder = `crash/${boundary}`;
+    record.findings.find((finding) => finding.what === inWindow(boundary, what))?.found;
+  const folder = windowFolder(record.case, boundary);
   const checkpoint = files.json(`${folder}/checkpoint.json`, Checkpoint);
+  const isOther = ([what, value]: readonly [string, unknown]) => value !== found(what);
   if (
     checkpoint !== null &&
-    (checkpoint.boundary !== boundary ||
-      checkpoint.storeRecord !== found('record in its store when it was killed') ||
-      checkpoint.providerEffects !== found('provider effects when it was killed'))
+    (checkpoint.boundary !== boundary || Object.entries(checkpoint.durable).some(isOther))
   ) {
     files.problem(`${folder}/checkpoint.json contradicts the record of its case`);
   }
   const retries = files.json(`${folder}/retries.json`, Retries);
-  if (retries !== null && retries.at(-1)?.status !== 200) {
+  if (retries !== null && ![200, 202].includes(retries.at(-1)?.status ?? 0)) {
     files.problem(`${folder}/retries.json does not end with an answer`);
   }
   const result = files.json(`${folder}/result.json`, Recovered);
   const keys = files.json(FILES.keys, Keys) as JSONWebKeySet | null;
   if (result === null || keys === null) return;
-  if (result.facts.state !== found('state after the retry')) {
-    files.problem(`${folder}/result.json contradicts the record of its case`);
-  }
   const chain = await verifyReceiptChain(
     result.receipts.map(({ jws }) => jws),
     keys,
   ).catch(() => ({ ok: false }));
-  const ends = result.receipts.filter(({ kind }) => kind === 'action_completed').length;
+  const ends = result.receipts.filter(({ kind }) => ENDS.includes(kind)).length;
   if (!chain.ok || ends !== found('receipt chains')) {
     files.problem(`${folder}/result.json holds no whole chain of receipts`);
   }

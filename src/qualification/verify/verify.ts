@@ -91,11 +91,12 @@ function holdsSecret(text: string): boolean {
 function checkPlan(files: EvidenceFiles): readonly NamedFamily[] {
   const plan = files.json(FILES.plan, PlanRecord);
   if (plan === null) return [];
-  const names = plan.cases.map(({ name }) => name);
-  const windows = plan.cases.flatMap(({ faults }) =>
-    faults.flatMap(({ boundary }) => boundary ?? []),
+  const families = plannedAs(
+    plan.cases.map(({ name, faults }) => ({
+      name,
+      windows: faults.flatMap(({ boundary }) => boundary ?? []),
+    })),
   );
-  const families = plannedAs(names, windows);
   if (families === null || !isDeepStrictEqual(plan.cases, json(families))) {
     files.problem(`${FILES.plan} is not a plan of this version's matrix`);
     return [];
