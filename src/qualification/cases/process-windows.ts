@@ -1,7 +1,13 @@
 /** Workers and gateways are killed at boundaries of an action; another one of their kind takes over. */
 import { ask, factsOf, refOf, type Wish } from './actions';
-import type { CaseContext, Proof } from './context';
+import { becomes, type CaseContext, type Proof } from './context';
 import { crashesOf, CrashWindow, type Crash } from './windows';
+
+/** Holds its place in the counters of its tenant while others come and go. */
+const SLOW: Wish = {
+  ...{ tenant: 'acme', label: 'slow', capability: 'reports.build', waitMs: 0 },
+  request: { title: 'All the while', durationMs: 300_000 },
+};
 
 /** Only the doomed worker is there until it stands; then the other one is started, and it is killed. */
 export const workerCrashWindows: Proof = async (context) => {
@@ -33,7 +39,19 @@ async function workerWindow(context: CaseContext, crash: Crash): Promise<void> {
 
 /** The call stands in the gateway that is killed; the same call goes to the other one. */
 export const gatewayCrashWindows: Proof = async (context) => {
+  const slow = refOf(context, SLOW.tenant, SLOW.label);
+  await ask(context, SLOW);
+  await becomes('the slow action is sent', async () => {
+    return (await factsOf(context, slow)).openAttempts === 1;
+  });
   for (const crash of crashesOf(context)) await gatewayWindow(context, crash);
+  await context.client.call({
+    ...{ tenant: SLOW.tenant, method: 'POST', path: `/v1/actions/${slow.actionId}/cancel` },
+    body: { reason: 'its part is over' },
+  });
+  await becomes('the slow action is over', async () => {
+    return (await factsOf(context, slow)).openAttempts === 0;
+  });
 };
 
 async function gatewayWindow(context: CaseContext, crash: Crash): Promise<void> {
@@ -53,6 +71,8 @@ async function gatewayWindow(context: CaseContext, crash: Crash): Promise<void> 
   window.tried(status, body);
   await window.retryAction({ ...wish, via: 'gateway-2' });
   await window.judgeAction(ref);
+  const slow = await factsOf(context, refOf(context, SLOW.tenant, SLOW.label));
+  window.observe('attempts that are open meanwhile', slow.openAttempts);
   await doomed.start();
 }
 

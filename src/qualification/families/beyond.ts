@@ -64,13 +64,14 @@ export const BEYOND_FAMILIES = {
       ...{ kind: 'crash', process: 'gateway-1', boundary },
     })),
     invariant:
-      'A gateway is killed before it has answered; the same call at the other one meets the same action.',
+      'A gateway is killed before it has answered; the same call at the other one meets the same action. ' +
+      'Another action holds its capacity all the while.',
     acceptance: ofEachWindow(
       {
         'action.stored': { 'actions stored when it was killed': 1 },
         'action.started': { 'actions stored when it was killed': 1 },
       },
-      RECOVERED,
+      { ...RECOVERED, 'attempts that are open meanwhile': 1 },
     ),
     needs: [],
   },
@@ -157,6 +158,7 @@ export const BEYOND_FAMILIES = {
       'acknowledged after the replay': 3,
       'deliveries of the events': 3,
       'delivery ids that the target took': 3,
+      'ids at the target that no delivery has': 0,
       'receipt chains': 3,
     },
     needs: [],
