@@ -27,7 +27,7 @@ export function addQualify(program: Command): void {
     .addHelpText(
       'after',
       '\nStarts servers and processes of its own on free ports of this machine and uses no other; all of\n' +
-        'them have ended when it ends. Takes a few minutes.\n' +
+        'them have ended when it ends. Takes about ten minutes.\n' +
         '\nExample: a run, and the check of what it left\n' +
         '  $ waybill qualify --evidence qualification-1\n' +
         '  $ waybill qualify verify qualification-1\n',

@@ -3,7 +3,14 @@ import { randomBytes } from 'node:crypto';
 import { QualificationClient } from './client';
 import { environmentFacts, sourceIdentity } from './evidence/origin';
 import { EvidenceFolder } from './evidence/folder';
-import { caseFile, FILES, type MatrixLine, type Summary } from './evidence/records';
+import {
+  caseFile,
+  FILES,
+  type CaseRecord,
+  type MatrixLine,
+  type Summary,
+} from './evidence/records';
+import { reportHtml } from './evidence/report';
 import { SecretValues } from './evidence/secret-values';
 import { Judge } from './judging/judge';
 import type { Plan } from './plan';
@@ -51,6 +58,8 @@ class Run {
   readonly #startedAt = new Date().toISOString();
   readonly #source = sourceIdentity();
   readonly #matrix: MatrixLine[] = [];
+  readonly #records: CaseRecord[] = [];
+  readonly #events: ProcessEvent[] = [];
   readonly #failures: string[] = [];
   #site: Site | null = null;
   #judge: Judge | null = null;
@@ -92,6 +101,7 @@ class Run {
       ...{ tell, secrets: this.#secrets, artifactDigest: this.#source.build.dist },
       note: (event: ProcessEvent) => {
         this.#evidence.line(FILES.events, event);
+        this.#events.push(event);
       },
     };
     const site = await Site.prepare(parts);
@@ -114,6 +124,7 @@ class Run {
     for (const [index, family] of this.#options.plan.families.entries()) {
       const record = await unlessAborted(signal, runCase(ground, family));
       this.#evidence.json(caseFile(index + 1, family.name), record);
+      this.#records.push(record);
       if (family.name === 'baseline') writeBaseline(this.#evidence, record);
       const problems = caseProblems(family, record);
       this.#line(family.name, record.status, problems.join('; ') || family.invariant);
@@ -150,6 +161,7 @@ class Run {
       ...{ failures: this.#failures, source: this.#source },
     };
     this.#evidence.json(FILES.summary, summary);
+    this.#evidence.text(FILES.report, reportHtml(summary, this.#records, this.#events));
     return { summary, folder: this.#evidence.path, digest: this.#evidence.seal() };
   }
 

@@ -213,7 +213,7 @@ test.each([
   [
     'a checkpoint that saw something else',
     edit(
-      'crash/intent_persisted/checkpoint.json',
+      'crash/crash-windows/intent_persisted/checkpoint.json',
       '"storeRecord": "intent"',
       '"storeRecord": "none"',
     ),
@@ -221,12 +221,16 @@ test.each([
   ],
   [
     'a crash window without its retries',
-    without('crash/intent_persisted/retries.json'),
+    without('crash/crash-windows/intent_persisted/retries.json'),
     /retries.json is missing/,
   ],
   [
     'a receipt with another signature',
-    edit('crash/provider_effect_committed/result.json', /"jws": "(.{40})../, '"jws": "$1AA'),
+    edit(
+      'crash/crash-windows/provider_effect_committed/result.json',
+      /"jws": "(.{40})../,
+      '"jws": "$1AA',
+    ),
     /no whole chain of receipts/,
   ],
   [

@@ -45,7 +45,9 @@ async function bringTo(context: CaseContext, window: CrashWindow, wish: Wish): P
   const doomed = context.site.node(`host-${DOOMED}`);
   await Promise.all([context.site.process(`host-${PEER}`).stop(), doomed.stop()]);
   const atProvider = window.boundary === 'provider_effect_committed';
-  await doomed.startWith(atProvider ? {} : { WAYBILL_HOLD_AT: window.boundary });
+  // Held at the provider it waits as long as it takes until it is killed.
+  const patient = { WAYBILL_HOST_PROVIDER_TIMEOUT: '5m' };
+  await doomed.startWith(atProvider ? patient : { WAYBILL_HOLD_AT: window.boundary });
   await replicaReady(context, DOOMED);
   if (atProvider) await holds(context, 'PUT', { count: 1 });
   const { status, body } = await ask(context, { ...wish, waitMs: 0 });

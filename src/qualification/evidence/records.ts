@@ -108,6 +108,7 @@ export const FILES = {
   processes: 'processes.json',
   keys: 'receipt-keys.json',
   teardown: 'teardown.json',
+  report: 'report.html',
 } as const;
 
 export function caseFile(no: number, name: string): string {

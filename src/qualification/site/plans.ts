@@ -35,7 +35,7 @@ export interface Ground {
 export const PROGRAM = path.join(ROOT, 'bin', 'waybill.js');
 const EDGE = path.join(__dirname, '..', 'edge', 'main.js');
 const HEARTBEAT = '1s';
-/** After that a missing effect is proof that there is none; longer than anything is held. */
+/** After that a missing effect is proof that there is none. */
 const PROVIDER_TIMEOUT = '4s';
 
 type Env = Readonly<Record<string, string>>;
@@ -148,11 +148,12 @@ export function hostPlan(ground: Ground, host: HostMember): ProcessPlan {
     heartbeat: HEARTBEAT,
     provider: localUrl(ports, 'provider'),
     'provider-token': 'file:provider',
-    'provider-timeout': PROVIDER_TIMEOUT,
     listen: `127.0.0.1:${ports[host.name]}`,
   };
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
-  return waybill(ground, host.name, ['host', ...args], {});
+  return waybill(ground, host.name, ['host', ...args], {
+    WAYBILL_HOST_PROVIDER_TIMEOUT: PROVIDER_TIMEOUT,
+  });
 }
 
 export function hostStoreFile(workspace: Workspace, { name }: HostMember): string {

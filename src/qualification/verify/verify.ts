@@ -50,6 +50,7 @@ export async function verifyEvidence(
     files.json(name, z.unknown());
   }
   files.json(FILES.source, Source);
+  files.text(FILES.report);
   const teardown = files.json(FILES.teardown, Teardown);
   if (teardown !== null) for (const one of teardownProblems(teardown)) files.problem(one);
   const { problems } = files;
