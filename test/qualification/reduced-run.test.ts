@@ -214,8 +214,8 @@ test.each([
     'a checkpoint that saw something else',
     edit(
       'crash/crash-windows/intent_persisted/checkpoint.json',
-      '"storeRecord": "intent"',
-      '"storeRecord": "none"',
+      'when it was killed": "intent"',
+      'when it was killed": "none"',
     ),
     /contradicts the record/,
   ],
