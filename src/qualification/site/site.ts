@@ -53,6 +53,7 @@ export class Site {
   readonly #tokenKeys: TokenKeysServer;
   readonly #serverUrl: string;
   #publications = 0;
+  #ends = false;
 
   private constructor(
     ground: Ground,
@@ -143,6 +144,7 @@ export class Site {
   /** Ends everything in order and removes all that is not evidence; may be called again. */
   async stop(): Promise<void> {
     // Whatever is still under way may not begin anything behind this.
+    this.#ends = true;
     for (const one of this.#processes.values()) one.close();
     for (const names of STOP_ORDER) {
       await Promise.all(names.map(async (name) => this.#processes.get(name)?.stop()));
@@ -169,6 +171,7 @@ export class Site {
     writeFleetSecrets(ground, 'control');
     await this.#apply(await fleetText(this.#fleet), 'fleet');
     for (const plans of allPlans(ground)) {
+      if (this.#ends) throw new Error('the run ends');
       tell(plans.map(({ name }) => name).join(', '));
       const made = plans.map((plan) => new NodeSiteProcess(plan, ground.workspace, note));
       for (const one of made) this.#processes.set(one.name, one);
