@@ -32,9 +32,10 @@ const MAY_IMPORT = {
     ...['domain', 'schemas', 'secrets', 'signing', 'targets', 'temporal', 'telemetry', 'db'],
     ...['services', 'activities', 'http', 'grpc', 'hosts', 'points'],
   ],
+  qualification: ['domain', 'schemas', 'signing', 'hosts', 'db', 'workers/embedded'],
   cli: [
     ...['domain', 'schemas', 'secrets', 'signing', 'db', 'services', 'http', 'demo', 'workers'],
-    ...['hosts', 'conformance', 'points', 'client'],
+    ...['hosts', 'conformance', 'points', 'client', 'qualification'],
   ],
 };
 

@@ -22,6 +22,7 @@ import { addHost } from './host';
 import { addFleet } from './fleet';
 import { addMigrate } from './migrate';
 import { addPlans } from './plans';
+import { addQualify } from './qualify';
 import { addQuotas } from './quotas';
 import { addReceipt } from './receipt';
 import { addRecover } from './recover';
@@ -104,6 +105,7 @@ function buildProgram(): Command {
   addQuotas(program);
   addEvents(program);
   addFleet(program);
+  addQualify(program);
   addDemoReceiver(program);
   addDemoProvider(program);
   program.addHelpText('after', '\nBring everything up on this machine:\n  $ waybill up --story\n');

@@ -47,6 +47,8 @@ const COMMANDS = [
   ['evidence'],
   ['evidence', 'new-key'],
   ['evidence', 'sign'],
+  ['qualify'],
+  ['qualify', 'verify'],
 ];
 
 test('every command explains itself with an example', async () => {

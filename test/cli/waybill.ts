@@ -38,12 +38,19 @@ export function removeHomes(): void {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 }
 
-/** Starts it; whoever runs the tests may have settings of their own, which must not count. */
-export function startWaybill(args: readonly string[], env: Environment): ChildProcess {
+/**
+ * Starts it; whoever runs the tests may have settings of their own, which must not count.
+ * @param program of another build than this one
+ */
+export function startWaybill(
+  args: readonly string[],
+  env: Environment,
+  program = PROGRAM,
+): ChildProcess {
   const inherited = Object.entries(process.env).filter(
     ([name]) => !/^(WAYBILL_|TEMPORAL_|DATABASE_URL$)/.test(name),
   );
-  return spawn(process.execPath, [PROGRAM, ...args], {
+  return spawn(process.execPath, [program, ...args], {
     cwd: ROOT,
     env: { ...Object.fromEntries(inherited), ...env },
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -14,7 +14,9 @@ export class CommandFailure extends Error {
     | 'replay_incomplete'
     | 'cancel_too_late'
     | 'not_conformant'
-    | 'not_certified';
+    | 'not_certified'
+    | 'qualification_failed'
+    | 'evidence_refused';
 
   constructor(code: CommandFailure['code'], message: string) {
     super(message);

@@ -42,6 +42,27 @@ export type Created =
   | { readonly kind: 'created' | 'repeated'; readonly effect: Effect }
   | { readonly kind: 'key_conflict' };
 
+export interface RecordRead {
+  readonly account: string;
+  readonly recordId: string;
+  /** Whether it was shown. */
+  readonly disclosed: boolean;
+}
+
+type Sooner<Value> = Value | Promise<Value>;
+
+/** Where a provider keeps what it has done; a call that throws has changed nothing. */
+export interface EffectLedger {
+  create(wish: NewEffect): Sooner<Created>;
+  find(account: string, id: string): Sooner<Effect | null>;
+  findByReference(account: string, reference: string): Sooner<Effect[]>;
+  cancel(account: string, id: string): Sooner<Effect | null>;
+  audit(afterSeq: number): Sooner<AuditEntry[]>;
+  /** Where it is there, reads of records are written down, too. */
+  noteRead?(read: RecordRead): Sooner<void>;
+  close(): Sooner<void>;
+}
+
 const SCHEMA = `
   create table if not exists effects (
     id text primary key,
@@ -69,7 +90,7 @@ const COLUMNS = `id, account, kind, reference, title, created_at_ms as "createdA
   case when cancelled_at_ms is not null then 'cancelled'
        when ends_at_ms > @now then 'running' else 'done' end as status`;
 
-export class Ledger {
+export class Ledger implements EffectLedger {
   readonly #db: SqliteDatabase;
   readonly #nowMs: () => number;
 

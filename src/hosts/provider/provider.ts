@@ -8,12 +8,15 @@ import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ReachPoint } from '../kit/points';
-import { Ledger, type NewEffect } from './ledger';
+import { Ledger, type EffectLedger, type NewEffect } from './ledger';
 import { HoldWish, JobWish, LimitWish, TicketWish, type ProviderRecord } from './messages';
 
-export interface ProviderOptions {
+export interface ProviderOptions extends ServingOptions {
   /** The SQLite file of its records. */
   readonly file: string;
+}
+
+export interface ServingOptions {
   /** Accounts by the bearer token that they are used with. */
   readonly accounts: Readonly<Record<string, string>>;
   readonly listen: { readonly host: string; readonly port: number };
@@ -32,6 +35,14 @@ const BODY_LIMIT_BYTES = 65_536;
 /** Starts it; resolves once it listens. */
 export async function startProvider(options: ProviderOptions): Promise<Provider> {
   const ledger = new Ledger(options.file);
+  return { ...(await serveProvider(ledger, options)), ledger };
+}
+
+/** The same over records that are kept elsewhere; `stop` closes them, too. */
+export async function serveProvider(
+  ledger: EffectLedger,
+  options: ServingOptions,
+): Promise<Omit<Provider, 'ledger'>> {
   const holds = new Holds();
   const app = fastify({ logger: false, bodyLimit: BODY_LIMIT_BYTES, forceCloseConnections: true });
   app.setErrorHandler(async (error, _request, reply) => {
@@ -53,7 +64,7 @@ export async function startProvider(options: ProviderOptions): Promise<Provider>
       await reply.code(429).header('retry-after', String(waitS)).send({ error: 'rate_limited' });
       return;
     }
-    const created = ledger.create(wish);
+    const created = await ledger.create(wish);
     if (created.kind === 'key_conflict') {
       await reply.code(409).send({ error: 'key_conflict' });
       return;
@@ -72,17 +83,16 @@ export async function startProvider(options: ProviderOptions): Promise<Provider>
   const { port, address } = app.server.address() as AddressInfo;
   return {
     url: `http://${address}:${port}`,
-    ledger,
     stop: async () => {
       holds.release();
       await app.close();
-      ledger.close();
+      await ledger.close();
     },
   };
 }
 
 interface RouteDeps {
-  readonly ledger: Ledger;
+  readonly ledger: EffectLedger;
   readonly accountOf: (request: FastifyRequest) => string;
   readonly create: (wish: NewEffect, reply: FastifyReply) => Promise<void>;
 }
@@ -106,31 +116,34 @@ function effectRoutes(app: FastifyInstance, { ledger, accountOf, create }: Route
     const common = { account: accountOf(request), idempotencyKey: idempotencyKey(request) };
     await create({ kind: 'job', ...wish, ...common }, reply);
   });
-  app.get('/v1/effects', (request) => {
+  app.get('/v1/effects', async (request) => {
     const { reference } = ByReference.parse(request.query);
-    return { effects: ledger.findByReference(accountOf(request), reference) };
+    return { effects: await ledger.findByReference(accountOf(request), reference) };
   });
   app.get('/v1/effects/:id', async (request, reply) => {
-    const effect = ledger.find(accountOf(request), Params.parse(request.params).id);
+    const effect = await ledger.find(accountOf(request), Params.parse(request.params).id);
     await reply.code(effect === null ? 404 : 200).send(effect ?? { error: 'not_found' });
   });
   app.post('/v1/effects/:id/cancel', async (request, reply) => {
-    const effect = ledger.cancel(accountOf(request), Params.parse(request.params).id);
+    const effect = await ledger.cancel(accountOf(request), Params.parse(request.params).id);
     await reply.code(effect === null ? 404 : 200).send(effect ?? { error: 'not_found' });
   });
   app.get('/v1/records/:id', async (request, reply) => {
-    const record = recordOf(Params.parse(request.params).id);
+    const { id: recordId } = Params.parse(request.params);
+    const account = accountOf(request);
+    const record = recordOf(recordId);
     // The same answer for a foreign record and for none.
-    const own = record?.account === accountOf(request);
+    const own = record?.account === account;
+    await ledger.noteRead?.({ account, recordId, disclosed: own });
     await reply.code(own ? 200 : 404).send(own ? record : { error: 'not_found' });
   });
 }
 
 /** For tests and qualification: no account, loopback. */
-function controlRoutes(app: FastifyInstance, ledger: Ledger, holds: Holds): void {
+function controlRoutes(app: FastifyInstance, ledger: EffectLedger, holds: Holds): void {
   app.get('/ready', () => ({ ready: true }));
-  app.get('/control/audit', (request) => {
-    return { entries: ledger.audit(After.parse(request.query).after) };
+  app.get('/control/audit', async (request) => {
+    return { entries: await ledger.audit(After.parse(request.query).after) };
   });
   app.get('/control/holds', () => holds.state);
   app.put('/control/holds', (request) => {

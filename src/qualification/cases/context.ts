@@ -1,0 +1,50 @@
+/** What a case has at hand to do its faults and to show what came of them. */
+import { pollUntil } from '../../workers/embedded/poll';
+import type { QualificationClient } from '../client';
+import type { FamilyName } from '../families/family';
+import type { Fault } from '../faults';
+import type { Judge } from '../judging/judge';
+import type { Site } from '../site/site';
+
+export type Observed = string | number | boolean;
+
+export interface CaseContext {
+  readonly family: FamilyName;
+  readonly site: Site;
+  readonly client: QualificationClient;
+  readonly judge: Judge;
+  /** What its family says is done. */
+  readonly faults: readonly Fault[];
+  /** Does what is done to processes and to the catalog, and notes when; all else the case does itself. */
+  inflict(fault: Fault): Promise<void>;
+  /** What was found; compared with what the family accepts when the case is over. */
+  observe(what: string, actual: Observed): void;
+  /** Keeps a file of evidence beside the case's record. */
+  keep(name: string, value: unknown): void;
+  /** An id of this run's own; the same for the same label in every case. */
+  actionId(label: string): string;
+  /** What one case leaves for a later one. */
+  readonly shared: Map<string, unknown>;
+}
+
+export type Proof = (context: CaseContext) => Promise<void>;
+
+const POLL_MS = 100;
+
+/** @throws Error naming it, where it does not come true in time */
+export async function becomes(
+  what: string,
+  check: () => boolean | Promise<boolean>,
+  timeoutMs = 60_000,
+): Promise<void> {
+  if (await pollUntil(check, { timeoutMs, intervalMs: POLL_MS })) return;
+  throw new Error(`not within ${Math.round(timeoutMs / 1000)} s: ${what}`);
+}
+
+/** Waits until the registry has the replica ready with a lease. */
+export async function replicaReady({ judge }: CaseContext, replica: string): Promise<void> {
+  await becomes(`replica ${replica} is ready`, async () => {
+    const { status, leased } = await judge.replica(replica);
+    return status === 'ready' && leased;
+  });
+}

@@ -1,0 +1,47 @@
+/** The proof of each family. */
+import type { FamilyName } from '../families/family';
+import { admissionRevocation } from './admission';
+import { baseline } from './baseline';
+import type { Proof } from './context';
+import { crashWindows } from './crash-windows';
+import { credentialRestore, credentialRevocation } from './credential-revision';
+import { databaseOutage, databaseRecovery } from './database';
+import { gatewayFailover, gracefulFailover, hostRecovery, leaseExpiry } from './failover';
+import { idempotentReplay } from './idempotent-replay';
+import {
+  deliveryCrashWindows,
+  diskFull,
+  ingestOutage,
+  targetDown,
+  temporalOutage,
+} from './deliveries';
+import { foreignKey, lateRequest, lostAnswer, replayedToken } from './host-link';
+import { gatewayCrashWindows, workerCrashWindows } from './process-windows';
+import { tenantIsolation } from './isolation';
+
+export const PROOFS: Readonly<Record<FamilyName, Proof>> = {
+  baseline,
+  'credential-revocation': credentialRevocation,
+  'credential-restore': credentialRestore,
+  'tenant-isolation': tenantIsolation,
+  'gateway-failover': gatewayFailover,
+  'graceful-failover': gracefulFailover,
+  'lease-expiry': leaseExpiry,
+  'host-recovery': hostRecovery,
+  'idempotent-replay': idempotentReplay,
+  'crash-windows': crashWindows,
+  'database-outage': databaseOutage,
+  'database-recovery': databaseRecovery,
+  'worker-crash-windows': workerCrashWindows,
+  'gateway-crash-windows': gatewayCrashWindows,
+  'lost-answer': lostAnswer,
+  'late-request': lateRequest,
+  'foreign-key': foreignKey,
+  'replayed-token': replayedToken,
+  'delivery-crash-windows': deliveryCrashWindows,
+  'target-down': targetDown,
+  'temporal-outage': temporalOutage,
+  'ingest-outage': ingestOutage,
+  'disk-full': diskFull,
+  'admission-revocation': admissionRevocation,
+};

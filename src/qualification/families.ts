@@ -1,0 +1,13 @@
+/**
+ * The failure matrix as data: of each family what is done to the deployment, and what must then be found. How it
+ * is done and looked for is in `cases`; what is found is compared with this and nothing else, in a run and once
+ * more when its evidence is verified.
+ */
+import { BEYOND_FAMILIES } from './families/beyond';
+import type { FamilyData, FamilyName } from './families/family';
+import { PAGE_FAMILIES } from './families/page';
+
+export const FAMILIES: Readonly<Record<FamilyName, FamilyData>> = {
+  ...PAGE_FAMILIES,
+  ...BEYOND_FAMILIES,
+};

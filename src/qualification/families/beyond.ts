@@ -1,0 +1,215 @@
+/** Families beyond that page: workers and gateways that die, hosts that cannot be believed, and deliveries. */
+import { DELIVERY_CRASHES, GATEWAY_BOUNDARIES, WORKER_BOUNDARIES } from '../faults';
+import {
+  ONE_OF_EACH,
+  ofEachWindow,
+  type Acceptance,
+  type FamilyData,
+  type FamilyName,
+} from './family';
+
+/** Of an action whose process died. */
+const RECOVERED: Acceptance = {
+  ...ONE_OF_EACH,
+  'state after the retry': 'completed',
+  'replicas that it was sent to': 1,
+  'open attempts': 0,
+  'counters that differ from them': 0,
+};
+
+/** Of one event of the vendor. */
+const DELIVERED_ONCE: Acceptance = {
+  'deliveries of the event': 1,
+  state: 'Acknowledged',
+  'the target took it': true,
+  'delivery ids at the target': 1,
+  'receipt chains': 1,
+  'open attempts': 0,
+};
+
+function killedIn(state: string, effects: number): Acceptance {
+  return { 'state when it was killed': state, 'provider effects when it was killed': effects };
+}
+
+function stored(deliveries: number, requests: number): Acceptance {
+  return {
+    'deliveries when it was killed': deliveries,
+    'requests at the target when it was killed': requests,
+  };
+}
+
+export const BEYOND_FAMILIES = {
+  'worker-crash-windows': {
+    title: 'Crash windows of the worker',
+    faults: WORKER_BOUNDARIES.map((boundary) => ({
+      ...{ kind: 'crash', process: 'worker-1', boundary },
+    })),
+    invariant:
+      'Killed at each of its boundaries, the worker is succeeded by another, and all is there once.',
+    acceptance: ofEachWindow(
+      {
+        'reserve.begun': killedIn('requested', 0),
+        'reserve.done': killedIn('reserved', 0),
+        'dispatch.opened': killedIn('dispatching', 0),
+        'dispatch.answered': killedIn('dispatching', 1),
+        'dispatch.closed': killedIn('completed', 1),
+      },
+      RECOVERED,
+    ),
+    needs: [],
+  },
+  'gateway-crash-windows': {
+    title: 'Crash windows of the gateway',
+    faults: GATEWAY_BOUNDARIES.map((boundary) => ({
+      ...{ kind: 'crash', process: 'gateway-1', boundary },
+    })),
+    invariant:
+      'A gateway is killed before it has answered; the same call at the other one meets the same action. ' +
+      'Another action holds its capacity all the while.',
+    acceptance: ofEachWindow(
+      {
+        'action.stored': { 'actions stored when it was killed': 1 },
+        'action.started': { 'actions stored when it was killed': 1 },
+      },
+      { ...RECOVERED, 'attempts that are open meanwhile': 1 },
+    ),
+    needs: [],
+  },
+  'lost-answer': {
+    title: 'The answer of a host is lost on its way',
+    faults: [{ kind: 'link', conduct: 'lose-answer' }],
+    invariant: 'The outcome is unknown until the same host is asked, and the effect is there once.',
+    acceptance: {
+      ...ONE_OF_EACH,
+      state: 'completed',
+      'settlement of the first attempt': 'outcome_unknown',
+      'open attempts': 0,
+    },
+    needs: [],
+  },
+  'late-request': {
+    title: 'A request arrives after a later fence',
+    faults: [{ kind: 'link', conduct: 'late-request' }],
+    invariant:
+      'A host that has stored a higher fence refuses the late request; the effect is there once.',
+    acceptance: {
+      ...ONE_OF_EACH,
+      state: 'completed',
+      'answer to the late request': 'refused stale_fence',
+      'open attempts': 0,
+    },
+    needs: [],
+  },
+  'foreign-key': {
+    title: 'A host answers with a wrong key',
+    faults: [{ kind: 'link', conduct: 'foreign-key' }],
+    invariant: "An answer that is not signed by the assigned host's key is not believed.",
+    acceptance: {
+      ...ONE_OF_EACH,
+      state: 'completed',
+      'settlement of the first attempt': 'outcome_unknown',
+      'why it is not believed': 'wrong_signature',
+      'open attempts': 0,
+    },
+    needs: [],
+  },
+  'replayed-token': {
+    title: 'A route token is used again',
+    faults: [
+      { kind: 'token-replayed', to: 'host-globex-tickets-1' },
+      { kind: 'token-replayed', to: 'host-acme-tickets-1' },
+    ],
+    invariant:
+      'A token that was seen on its way is good once, at its own host, and for its own body.',
+    acceptance: {
+      ...ONE_OF_EACH,
+      'answer of the same host': 'refused token_replayed',
+      'answer of another host': 'refused wrong_audience',
+    },
+    needs: [],
+  },
+  'delivery-crash-windows': {
+    title: 'Crash windows of a delivery',
+    faults: DELIVERY_CRASHES.map((crash) => ({ ...{ kind: 'crash' }, ...crash })),
+    invariant:
+      'Gateway or worker are killed while the vendor sends and sends again: one delivery, acknowledged.',
+    acceptance: ofEachWindow(
+      {
+        'ingest.verified': stored(0, 0),
+        'ingest.committed': stored(1, 0),
+        'attempt.opened': stored(1, 0),
+        'attempt.answered': stored(1, 1),
+        'attempt.closed': stored(1, 1),
+      },
+      DELIVERED_ONCE,
+    ),
+    needs: [],
+  },
+  'target-down': {
+    title: 'Target down, and a bulk replay',
+    faults: [
+      { kind: 'target', status: 500 },
+      { kind: 'target', status: null },
+    ],
+    invariant:
+      'What failed while the target was down is replayed in bulk under its own ids, each once.',
+    acceptance: {
+      'failed while it was down': 3,
+      'acknowledged after the replay': 3,
+      'deliveries of the events': 3,
+      'delivery ids that the target took': 3,
+      'ids at the target that no delivery has': 0,
+      'receipt chains': 3,
+    },
+    needs: [],
+  },
+  'temporal-outage': {
+    title: 'Temporal is killed, and away for a minute',
+    faults: [
+      { kind: 'kill', process: 'temporal' },
+      { kind: 'away', seconds: 60 },
+      { kind: 'start', process: 'temporal' },
+    ],
+    invariant:
+      'Deliveries and actions are accepted meanwhile, and each is carried out once afterwards.',
+    acceptance: {
+      ...ONE_OF_EACH,
+      'answers to the vendor': '202 202 202',
+      'answer to the action': '202',
+      'state of the action': 'completed',
+      'deliveries that were acknowledged': 3,
+      'deliveries of the events': 3,
+    },
+    needs: [],
+  },
+  'ingest-outage': {
+    title: 'Postgres is killed while deliveries arrive',
+    faults: [
+      { kind: 'kill', process: 'postgres' },
+      { kind: 'start', process: 'postgres' },
+    ],
+    invariant:
+      'What was answered 202 is there; what was not is sent again by the vendor; each is there once.',
+    acceptance: {
+      'accepted and lost': 0,
+      'events that the vendor could deliver': 12,
+      'deliveries of the events': 12,
+      'deliveries that were acknowledged': 12,
+    },
+    needs: [],
+  },
+  'disk-full': {
+    title: 'Postgres has no room',
+    faults: [
+      { kind: 'disk', full: true },
+      { kind: 'disk', full: false },
+    ],
+    invariant: 'Without room nothing is accepted; once there is room the vendor delivers, once.',
+    acceptance: {
+      'answer without room': '503 storage_unavailable',
+      'deliveries without room': 0,
+      ...DELIVERED_ONCE,
+    },
+    needs: [],
+  },
+} as const satisfies Partial<Record<FamilyName, FamilyData>>;

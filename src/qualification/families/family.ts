@@ -1,0 +1,74 @@
+/** What a family of faults is, which there are and in which order, and what several of them accept. */
+import type { Boundary, Fault } from '../faults';
+
+/** What must be found, by name; compared as JSON values. */
+export type Acceptance = Readonly<Record<string, string | number | boolean>>;
+
+export interface FamilyData {
+  readonly title: string;
+  readonly faults: readonly Fault[];
+  /** For people; `acceptance` says the same to the machine. */
+  readonly invariant: string;
+  readonly acceptance: Acceptance;
+  /** Families whose end it begins from; they run before it, also where it is asked for alone. */
+  readonly needs: readonly FamilyName[];
+}
+
+/** In the order in which they run; what is revoked last is never restored. */
+export const FAMILY_NAMES = [
+  'baseline',
+  'credential-revocation',
+  'credential-restore',
+  'tenant-isolation',
+  'gateway-failover',
+  'graceful-failover',
+  'lease-expiry',
+  'host-recovery',
+  'idempotent-replay',
+  'crash-windows',
+  'database-outage',
+  'database-recovery',
+  'worker-crash-windows',
+  'gateway-crash-windows',
+  'lost-answer',
+  'late-request',
+  'foreign-key',
+  'replayed-token',
+  'delivery-crash-windows',
+  'target-down',
+  'temporal-outage',
+  'ingest-outage',
+  'disk-full',
+  'admission-revocation',
+] as const;
+export type FamilyName = (typeof FAMILY_NAMES)[number];
+
+/** Of one action that had its effect: each of the records that prove it, once. */
+export const ONE_OF_EACH: Acceptance = {
+  'provider effects': 1,
+  'provider creation audit events': 1,
+  'settled idempotency results': 1,
+  'terminal action results': 1,
+  'receipt chains': 1,
+};
+
+/** The name of an observation that belongs to one window. */
+export function inWindow(boundary: Boundary, what: string): string {
+  return `${boundary}: ${what}`;
+}
+
+/** What was durable at each boundary when the process was killed there, and what holds after each. */
+export function ofEachWindow(
+  durable: Partial<Readonly<Record<Boundary, Acceptance>>>,
+  afterwards: Acceptance,
+): Acceptance {
+  const windows = Object.entries(durable) as [Boundary, Acceptance][];
+  return Object.fromEntries(
+    windows.flatMap(([boundary, acceptance]) =>
+      Object.entries({ ...acceptance, ...afterwards }).map(([what, expected]) => [
+        inWindow(boundary, what),
+        expected,
+      ]),
+    ),
+  );
+}

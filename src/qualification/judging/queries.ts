@@ -1,0 +1,89 @@
+/** The queries that verdicts rest on. Written for this alone: they share nothing with the product's own. */
+
+export const TERMINAL_RECEIPTS = ['action_completed', 'action_failed', 'action_cancelled'];
+
+export const ACTION = `
+  select a.state, a.reason, a.error_code as "errorCode",
+    (select convert_from(b.content, 'utf8')::jsonb from waybill.artifacts b
+      where b.tenant_id = a.tenant_id and b.sha256 = a.result_sha256) as result,
+    (select r.replica_id from waybill.routes r
+      where r.tenant_id = a.tenant_id and r.action_id = a.action_id) as replica,
+    (select count(*) from waybill.routes r
+      where r.tenant_id = a.tenant_id and r.action_id = a.action_id) as routes,
+    count(t.attempt_no) as attempts,
+    count(t.attempt_no) filter (where t.settled_at is null) as "openAttempts",
+    count(distinct t.replica_id) as replicas
+  from waybill.actions a
+    left join waybill.route_attempts t on t.tenant_id = a.tenant_id and t.action_id = a.action_id
+  where a.tenant_id = $1 and a.action_id = $2
+  group by a.tenant_id, a.action_id`;
+
+export const RESULTS = `
+  select count(*) as n from waybill.actions
+  where tenant_id = $1 and action_id = $2 and state = 'completed' and result_outcome = 'succeeded'
+    and closed_at is not null and result_sha256 is not null`;
+
+export const RECEIPTS = `
+  select kind, jws from waybill.receipts where tenant_id = $1 and subject = $2 order by seq`;
+
+export const REPLICAS = `
+  select replica_id as replica, status, lease_ends_at > clock_timestamp() as leased,
+    lease_ends_at::text as "leaseEndsAt", incarnation, capacity,
+    active_assignments as "activeAssignments", unknown_failures as "unknownFailures",
+    case when circuit_open_until is null then 'closed'
+      when circuit_open_until > clock_timestamp() then 'open' else 'half_open' end as circuit
+  from waybill.replicas order by replica_id`;
+
+export const WRONG_COUNTERS = `
+  with open_attempts as (select * from waybill.route_attempts where settled_at is null),
+  wrong_replicas as (
+    select r.replica_id from waybill.replicas r
+    where r.active_assignments <> (select count(*) from open_attempts o where o.replica_id = r.replica_id)),
+  wrong_quotas as (
+    select q.scope_key from waybill.quota_counters q
+    where q.held <> (select count(*) from open_attempts o, jsonb_array_elements(o.counters) c
+      where c->>'scope' = q.scope and c->>'key' = q.scope_key))
+  select (select count(*) from wrong_replicas) + (select count(*) from wrong_quotas) as n`;
+
+export const REVISION = 'select max(revision) as n from waybill.catalog_revision';
+
+export const CREDENTIAL = `
+  select status as text from waybill.credential_revisions where instance_id = $1`;
+
+export const VERSION_STATUS = `
+  select status as text from waybill.connector_versions where connector_id = $1`;
+
+export const ROUTES = `
+  select r.tenant_id as tenant, r.action_id as action, r.capability_id as capability,
+    r.instance_id as instance, r.replica_id as replica, r.catalog_revision as "catalogRevision",
+    r.credential_revision as "credentialRevision", r.generation, r.fence::text as fence,
+    r.assigned_at::text as "assignedAt",
+    coalesce(jsonb_agg(jsonb_build_object('no', t.attempt_no, 'incarnation', t.incarnation,
+      'settlement', t.settlement, 'cause', t.cause) order by t.attempt_no)
+      filter (where t.attempt_no is not null), '[]') as attempts
+  from waybill.routes r
+    left join waybill.route_attempts t on t.tenant_id = r.tenant_id and t.action_id = r.action_id
+  group by r.tenant_id, r.action_id order by r.assigned_at desc limit 200`;
+
+export const COUNTERS = `
+  select scope, scope_key as key, held from waybill.quota_counters order by scope, scope_key`;
+
+export const EFFECTS = 'select count(*) as n from effects where reference = $1';
+
+export const CREATIONS = `
+  select count(*) as n from audit join effects on effects.id = audit.effect_id
+  where effects.reference = $1 and audit.operation = 'created'`;
+
+export const RECORD_READS = `
+  select count(*) as n from record_reads
+  where record_id = $1 and ($2::boolean is null or disclosed = $2)`;
+
+export const ATTEMPTS = `
+  select settlement, evidence from waybill.route_attempts
+  where tenant_id = $1 and action_id = $2 order by attempt_no`;
+
+export const DELIVERIES = `
+  select d.delivery_id::text as id, d.state,
+    (select count(*) from waybill.delivery_attempts t where t.tenant_id = d.tenant_id
+      and t.delivery_id = d.delivery_id and t.closed_at is null) as "openAttempts"
+  from waybill.deliveries d where d.external_id = $1 order by d.received_at`;

@@ -1,0 +1,193 @@
+/**
+ * Builds that are broken on purpose turn the matrix red, in the right family. Real: everything; each build is a
+ * copy of this one with small patches, four at a time because they show in different findings. Asserted: for each
+ * patch the finding that gives it away, and that nothing else of the copy failed before it could.
+ */
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { finished, startWaybill } from '../cli/waybill';
+
+const ROOT = path.join(__dirname, '..', '..');
+const RUN_MS = 480_000;
+
+interface Edit {
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+interface Breakage {
+  readonly name: string;
+  readonly edits: readonly Edit[];
+  /** What the run says of it. */
+  readonly red: RegExp;
+}
+
+const DELIVERY_ID = "'waybill-delivery-id': dispatch.deliveryId";
+
+const FIRST: readonly Breakage[] = [
+  {
+    name: 'a host does not compare fences',
+    edits: [
+      {
+        file: 'dist/hosts/kit/decisions.js',
+        from: 'return record.sealed ? fence > record.highestFence : fence >= record.highestFence;',
+        to: 'return true;',
+      },
+    ],
+    red: /^late-request: answer to the late request: .* instead of "refused stale_fence"/,
+  },
+  {
+    name: 'a host does not look for whom a token is',
+    edits: [{ file: 'dist/hosts/kit/checks.js', from: 'token.aud !== self.did', to: 'false' }],
+    red: /^replayed-token: answer of another host: .* instead of "refused wrong_audience"/,
+  },
+  {
+    name: 'rows are not kept to their tenant',
+    edits: [
+      {
+        file: 'dist/db/action-lists.js',
+        from: 'from waybill.actions a where a.tenant_id = $1 and a.action_id = $2',
+        to: "from waybill.actions a where $1 <> '' and a.action_id = $2",
+      },
+      {
+        file: 'migrations/015.do.routing-access.sql',
+        from: 'using (tenant_id = waybill.current_tenant())',
+        to: 'using (true)',
+      },
+    ],
+    red: /^tenant-isolation: what the other tenant sees of the action: "200" instead of "404 not_found"/,
+  },
+  {
+    name: 'what an attempt took is freed twice',
+    edits: [
+      {
+        file: 'migrations/012.do.capacity.sql',
+        from: 'set held = held - 1, released_at',
+        to: 'set held = greatest(held - 2, 0), released_at',
+      },
+    ],
+    red: /^gateway-crash-windows: action.stored: counters that differ from them: \d+ instead of 0/,
+  },
+];
+
+const SECOND: readonly Breakage[] = [
+  {
+    name: 'repeats of a webhook are not recognised',
+    edits: [
+      {
+        file: 'dist/http/verified-requests.js',
+        from: 'dedupKey: described.externalId',
+        to: 'dedupKey: described.externalId + Math.random()',
+      },
+    ],
+    red: /^delivery-crash-windows: ingest.committed: deliveries of the event: 2 instead of 1/,
+  },
+  {
+    name: 'a replay has another id',
+    edits: [
+      {
+        file: 'dist/targets/dispatch-request.js',
+        from: DELIVERY_ID,
+        to: `${DELIVERY_ID} + (info.series > 1 ? '-again' : '')`,
+      },
+    ],
+    red: /^target-down: ids at the target that no delivery has: 3 instead of 0/,
+  },
+  {
+    name: 'receipts are not signed',
+    edits: [
+      {
+        file: 'dist/signing/receipts/sign.js',
+        from: '.sign(key.privateKey)',
+        to: ".sign(key.privateKey).then((jws) => jws.replace(/[^.]*$/, 'AAAA'))",
+      },
+    ],
+    red: /^idempotent-replay: receipt chains: -1 instead of 1/,
+  },
+  {
+    name: "a host's place is not freed",
+    edits: [
+      {
+        file: 'migrations/014.do.settling.sql',
+        from: 'active_assignments = active_assignments - 1,',
+        to: 'active_assignments = active_assignments,',
+      },
+    ],
+    red: /^gateway-crash-windows: action.stored: counters that differ from them: \d+ instead of 0/,
+  },
+];
+
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** What the matrix says of a copy of the build with these in it. */
+async function failuresOf(
+  breakages: readonly Breakage[],
+  cases: readonly string[],
+): Promise<readonly string[]> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'waybill-broken-'));
+  folders.push(folder);
+  for (const name of [
+    'bin',
+    'dist',
+    'migrations',
+    'schemes',
+    'package.json',
+    'package-lock.json',
+  ]) {
+    cpSync(path.join(ROOT, name), path.join(folder, name), { recursive: true });
+  }
+  symlinkSync(path.join(ROOT, 'node_modules'), path.join(folder, 'node_modules'));
+  for (const { file, from, to } of breakages.flatMap(({ edits }) => edits)) {
+    const text = readFileSync(path.join(folder, file), 'utf8');
+    if (!text.includes(from)) throw new Error(`${file} does not hold ${from}`);
+    writeFileSync(path.join(folder, file), text.replace(from, to));
+  }
+  const asked = cases.flatMap((name) => ['--case', name]);
+  const args = ['qualify', '--evidence', path.join(folder, 'evidence'), '--json', ...asked];
+  const program = path.join(folder, 'bin', 'waybill.js');
+  const { code, stdout, stderr } = await finished(startWaybill(args, {}, program));
+  expect({ code, said: stderr }).toMatchObject({ code: 1 });
+  const { failures } = JSON.parse(stdout) as { readonly failures: readonly string[] };
+  return failures;
+}
+
+function showsEach(failures: readonly string[], breakages: readonly Breakage[]): void {
+  for (const { name, red } of breakages) {
+    expect({ name, failures }).toEqual({
+      name,
+      failures: expect.arrayContaining([expect.stringMatching(red)]) as string[],
+    });
+  }
+  expect(failures.filter((failure) => failure.startsWith('baseline'))).toEqual([]);
+}
+
+test(
+  'no fence, no audience, no tenant, freed twice: each is red where it belongs',
+  async () => {
+    const cases = [
+      'tenant-isolation',
+      'late-request',
+      'replayed-token',
+      'gateway-crash-windows:action.stored',
+    ];
+    showsEach(await failuresOf(FIRST, cases), FIRST);
+  },
+  RUN_MS,
+);
+
+test(
+  'no dedup, a new id, no signature, never freed: each is red where it belongs',
+  async () => {
+    const cases = [
+      'delivery-crash-windows:ingest.committed',
+      ...['target-down', 'idempotent-replay', 'gateway-crash-windows:action.stored'],
+    ];
+    showsEach(await failuresOf(SECOND, cases), SECOND);
+  },
+  RUN_MS,
+);
