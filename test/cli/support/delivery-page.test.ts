@@ -16,7 +16,7 @@ const delivery = {
   ...{ readmittedFrom: null, conflict: false, payloadSha256: 'ab'.repeat(32), payloadBytes: 7 },
   ...{ receivedAt: '2026-01-31T06:00:00Z', settledAt: null, nextAttemptAt: null },
   ...{ waitingSince: null, receiptRef: null, contentType: null, keptHeaders: [], evidence: {} },
-  ...{ receipts: [], replays: [], workflowId: null, workflowUrl: null },
+  ...{ receipts: [], replays: [], workflowId: null, workflowUrl: null, sending: null },
   attemptHistory: [
     ...[attempt(1, 'oldest'), attempt(2, 'second'), attempt(3, 'line\none')],
     ...[attempt(4, ''), attempt(5, '\u001b]0;owned\u0007\u009b31m')],
