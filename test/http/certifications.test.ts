@@ -92,6 +92,13 @@ describe('certifying', () => {
     expect(answer.body).toMatchObject({ code: 'certification_refused', field: 'version' });
   });
 
+  test('with a text that Postgres cannot hold is refused, with its place', async () => {
+    const requests = { 'tickets.create': { valid: [{ title: '\ud800' }] } };
+    const { status, body } = await certify({ version: '1.0.0', instance: 'main', requests });
+    expect([status, body['code']]).toEqual([400, 'invalid_request']);
+    expect(body['field']).toBe('requests.tickets.create.valid.0.title');
+  });
+
   test("of another tenant's connector finds none", async () => {
     const answer = await ask('/theirs/certify', { version: '1.0.0', instance: 'main' });
     expect(answer).toMatchObject({ status: 404, body: { code: 'not_found' } });

@@ -11,10 +11,10 @@ export interface JsonFault {
 const MAX_DEPTH = 64;
 
 /** A value in which `faultOf` finds nothing. */
-export function faultless<Value>(
-  schema: z.ZodType<Value>,
-  faultOf: (value: Value) => JsonFault | null,
-) {
+export function faultless<Schema extends z.ZodType>(
+  schema: Schema,
+  faultOf: (value: z.output<Schema>) => JsonFault | null,
+): Schema {
   return schema.superRefine((value, context) => {
     const fault = faultOf(value);
     if (fault === null) return;
