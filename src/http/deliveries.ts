@@ -75,6 +75,7 @@ export function deliveryRoutes(app: FastifyInstance, deps: HttpDeps): void {
           ...EVERY_CALL,
           ...(['not_found', 'delivery_not_failed', 'body_too_large'] as const),
           ...(['delivery_uncertain', 'approval_required'] as const),
+          ...(['approval_refused', 'approver_is_requester'] as const),
         ]),
       },
     },
@@ -138,7 +139,7 @@ async function replay(
     case 'uncertain':
       throw new WaybillError('delivery_uncertain', '', { field: 'confirmUncertain' });
     case 'approval_required':
-      throw new WaybillError('approval_required', decided.detail, { field: 'approval' });
+      throw new WaybillError(decided.code, decided.detail, { field: 'approval' });
     case 'replayed':
       deps.starter.nudge(ref);
       return { ...accepted(ref), outcome: 'replayed', series: decided.series, state: 'Replayed' };

@@ -136,11 +136,11 @@ async function admit(
   }
   const judged = await judgeCarried(order.approval, {
     ...{ tenantId: principal.tenantId, idempotencyKey: order.idempotencyKey, requestDigest },
-    ...{ requestedBy: principal.subject, ...(await readTrustedApprovers(data)) },
+    ...{ requestedBy: [principal.subject], ...(await readTrustedApprovers(data)) },
   });
   if (judged.ok) return { kind: 'admitted', sideEffect, approval: judged.approval };
-  const code = 'approval_required' as const;
-  return { kind: 'refused', code, detail: judged.problem, field: 'approval', requestDigest };
+  const { code, problem: detail } = judged;
+  return { kind: 'refused', code, detail, field: 'approval', requestDigest };
 }
 
 const FAULTS: Readonly<Record<Exclude<FoundConnection['fault'], null>, string>> = {

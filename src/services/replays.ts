@@ -78,7 +78,10 @@ export async function decideReplay(
     case 'uncertain':
       return { kind: answer.answer };
     case 'approval_missing':
-      return { kind: 'approval_required', detail: 'an approval counts once; carry another one' };
+      return {
+        ...{ kind: 'approval_required', code: 'approval_refused' },
+        detail: 'an approval counts once; carry another one',
+      };
   }
 }
 
@@ -90,17 +93,18 @@ async function judgeDoubt(
   { replayedBy, confirmUncertain = false, approval = null }: ReplayWho,
 ): Promise<
   | { readonly kind: 'judged'; readonly allowed: ReplayAllowed }
-  | { readonly kind: 'approval_required'; readonly detail: string }
+  | Extract<ReplayAnswer, { kind: 'approval_required' }>
 > {
   const plain = { kind: 'judged', allowed: { confirmUncertain, approval: null } } as const;
   if (!facts.uncertain || !confirmUncertain || facts.state !== 'Failed') return plain;
   const sent = await readSent(data, ref.tenantId, ref);
   if (sent?.sending.sideEffect !== 'external') return plain;
   const judged = await judgeCarried(approval, {
-    ...{ tenantId: ref.tenantId, idempotencyKey: sent.idempotencyKey, requestedBy: replayedBy },
+    ...{ tenantId: ref.tenantId, idempotencyKey: sent.idempotencyKey },
+    ...{ requestedBy: [replayedBy, sent.sending.requestedBy] },
     ...{ requestDigest: sent.sending.requestDigest, ...(await readTrustedApprovers(data)) },
   });
   return judged.ok
     ? { kind: 'judged', allowed: { confirmUncertain, approval: judged.approval } }
-    : { kind: 'approval_required', detail: judged.problem };
+    : { kind: 'approval_required', code: judged.code, detail: judged.problem };
 }

@@ -50,7 +50,8 @@ test.each<[string, (digest: string) => Promise<string>, RegExp]>([
     { key: 'charge-2' },
   );
   expect(problem(answer)).toMatchObject({
-    code: 'approval_required',
+    code: 'approval_refused',
+    requestDigest,
     detail: expect.stringMatching(said) as string,
   });
 });
@@ -95,7 +96,8 @@ describe('what may have had its effect', () => {
     const confirmUncertain = true;
     for (const token of [undefined, first]) {
       const answer = await replay(id, { confirmUncertain, approval: token });
-      expect(problem(answer)).toMatchObject({ code: 'approval_required', field: 'approval' });
+      const code = token === undefined ? 'approval_required' : 'approval_refused';
+      expect(problem(answer)).toMatchObject({ code, field: 'approval' });
     }
     const second = await rig.approval(key, digest);
     expect(await replay(id, { confirmUncertain, approval: second })).toMatchObject({ status: 202 });
