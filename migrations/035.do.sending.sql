@@ -109,6 +109,10 @@ create function waybill.sending_chain(d waybill.deliveries) returns jsonb
         when v.status = 'revoked' then 'connector_revoked'
         when d.restored and o.operation->>'kind' is distinct from 'action'
           and o.operation->>'idempotencyHeader' is null then 'uncertain'
+        -- It was to be repeated by a key of the vendor's, which the operation had then and has no more.
+        when (o.operation->>'kind' is distinct from 'http' or o.operation->>'idempotencyHeader' is null)
+          and exists (select from waybill.delivery_attempts b where b.tenant_id = d.tenant_id
+            and b.delivery_id = d.delivery_id and b.series = d.series and b.outcome = 'unknown') then 'uncertain'
         when d.deadline_at <= clock_timestamp() then 'deadline_exceeded'
         when not i.grants @> array['tool'] then 'grant_missing'
         when o.operation is null then 'operation_unknown'

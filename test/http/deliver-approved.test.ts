@@ -56,6 +56,20 @@ test.each<[string, (digest: string) => Promise<string>, RegExp]>([
   });
 });
 
+test('whoever asks does not approve, and a policy that denies counts whatever the class', async () => {
+  const asked = call({ operation: 'charge', policyDecision: ALLOWED });
+  const { requestDigest = '' } = problem(await rig.deliver(asked, { key: 'charge-4' }));
+  const approval = await rig.approval('charge-4', requestDigest);
+  const subject = 'kate';
+  expect(
+    problem(await rig.deliver({ ...asked, approval }, { key: 'charge-4', subject })),
+  ).toMatchObject({
+    ...{ status: 403, code: 'approver_is_requester', field: 'approval' },
+  });
+  const denied = call({ policyDecision: { ...ALLOWED, outcome: 'deny' } });
+  expect(problem(await rig.deliver(denied))).toMatchObject({ code: 'policy_decision_required' });
+});
+
 describe('what may have had its effect', () => {
   const replay = (id: string, json: object) =>
     rig.h.call(`/factory/deliveries/${id}/replay`, {
@@ -100,6 +114,17 @@ describe('what may have had its effect', () => {
       expect(problem(answer)).toMatchObject({ code, field: 'approval' });
     }
     const second = await rig.approval(key, digest);
+    // Whoever has called approves no repeat that somebody else asks for, either.
+    const callerIs = (subject: string) =>
+      rig.h.db.rows(
+        `update waybill.deliveries set sending = jsonb_set(sending, '{requestedBy}', to_jsonb($2::text))
+          where delivery_id = $1 returning 1`,
+        [id, subject],
+      );
+    await callerIs('kate');
+    const own = await replay(id, { confirmUncertain, approval: second });
+    expect(problem(own)).toMatchObject({ status: 403, code: 'approver_is_requester' });
+    await callerIs('ada');
     expect(await replay(id, { confirmUncertain, approval: second })).toMatchObject({ status: 202 });
     expect((await rig.show(id)).sending?.approvals).toHaveLength(2);
   });
