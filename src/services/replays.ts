@@ -7,6 +7,7 @@ import { readSent } from '../db/sending';
 import type { DeliveryRef, ReplayAnswer } from '../domain/delivery-activities';
 import { point } from '../points';
 import type { DeliveryFacts } from '../schemas/delivery-rows';
+import type { Sending } from '../schemas/sending-rows';
 import type { SigningKey } from '../signing/keys';
 import { judgeCarried } from './carried-approvals';
 import type { DeliveryMetrics } from './delivery-metrics';
@@ -33,7 +34,7 @@ export interface ReplayWho {
  * Failed → Replayed with a new series of attempts. It starts nothing: the caller nudges the
  * workflow, and a loop does it where the caller could not. Two calls at once are one replay. What was
  * sent and may have had its effect is replayed only where that is confirmed, and where it is external,
- * with an approval that was not used before.
+ * with an approval that was not used before; so is an external one whose approval has expired.
  */
 export async function decideReplay(
   services: ReplayServices,
@@ -85,7 +86,12 @@ export async function decideReplay(
   }
 }
 
-/** What the row's own guard will want to see of a delivery that may have had its effect. */
+function approvedStill({ approvals }: Sending, { now }: DeliveryFacts): boolean {
+  const newest = approvals.at(-1);
+  return newest !== undefined && Date.parse(newest.expiresAt) > Date.parse(now);
+}
+
+/** What the row's own guard will want to see of a delivery that may have had its effect, or is approved no more. */
 async function judgeDoubt(
   { data }: ReplayServices,
   ref: DeliveryRef,
@@ -96,9 +102,11 @@ async function judgeDoubt(
   | Extract<ReplayAnswer, { kind: 'approval_required' }>
 > {
   const plain = { kind: 'judged', allowed: { confirmUncertain, approval: null } } as const;
-  if (!facts.uncertain || !confirmUncertain || facts.state !== 'Failed') return plain;
+  if (facts.state !== 'Failed' || (facts.uncertain && !confirmUncertain)) return plain;
+  if (facts.direction === 'inbound') return plain;
   const sent = await readSent(data, ref.tenantId, ref);
   if (sent?.sending.sideEffect !== 'external') return plain;
+  if (!facts.uncertain && approvedStill(sent.sending, facts)) return plain;
   const judged = await judgeCarried(approval, {
     ...{ tenantId: ref.tenantId, idempotencyKey: sent.idempotencyKey },
     ...{ requestedBy: [replayedBy, sent.sending.requestedBy] },

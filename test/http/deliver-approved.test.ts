@@ -138,3 +138,23 @@ test('what plainly failed is replayed as ever', async () => {
     status: 202,
   });
 });
+
+test('what was approved for a time that is over is replayed with another approval', async () => {
+  rig.vendor.answers.push({ status: 404 });
+  const asked = call({ operation: 'charge', policyDecision: ALLOWED });
+  const key = 'charge-late';
+  const { requestDigest: digest = '' } = problem(await rig.deliver(asked, { key }));
+  const approval = await rig.approval(key, digest);
+  const { deliveryId: id } = await rig.delivered({ ...asked, approval }, { key });
+  await rig.h.db.rows(
+    `update waybill.deliveries set sending = jsonb_set(sending, '{approvals,0,expiresAt}',
+        to_jsonb(clock_timestamp())) where delivery_id = $1`,
+    [id],
+  );
+  const replay = (json: object) =>
+    rig.h.call(`/factory/deliveries/${id}/replay`, { json: { reason: 'mended', ...json } });
+  expect(problem(await replay({}))).toMatchObject({ code: 'approval_required', field: 'approval' });
+  const another = await rig.approval(key, digest);
+  expect(await replay({ approval: another })).toMatchObject({ status: 202 });
+  expect((await rig.show(id)).sending?.approvals).toHaveLength(2);
+});
