@@ -949,8 +949,8 @@ export interface components {
             expiresAt: string;
             decidedAt: string | null;
             decidedBy: string | null;
-            /** @description api: a token with the scope; token: a signed approval; temporal_ui: a typed name. */
-            decidedVia: ("api" | "token" | "temporal_ui") | null;
+            /** @description api: a token with the scope; token: a signed approval; temporal_ui: a typed name; delivery: the approval of what it sends. */
+            decidedVia: ("api" | "token" | "temporal_ui" | "delivery") | null;
             reason: string | null;
             /** @description The reference that its host and its receipts have; null: it is not approved. */
             approvalId: string | null;
@@ -1440,7 +1440,7 @@ export interface components {
              * @enum {string}
              */
             reason?: "closed" | "attempt_open" | "outcome_unknown" | "cancel_requested" | "awaiting_approval" | "no_route" | "overtaken" | "host_unreachable" | "not_proven" | "asked" | "approved" | "denied" | "expired" | "withdrawn" | "no_binding" | "binding_disabled" | "instance_disabled" | "connector_disabled" | "version_not_active" | "evidence_expired" | "capability_not_offered" | "credential_revoked" | "affinity_unavailable";
-            /** @description approval_required, of what is sent: what an approval must name. */
+            /** @description approval_required and approval_refused, of what is sent: what an approval must name. */
             requestDigest?: string;
             /** @description not_ready: each check with `ok` or what is wrong. */
             checks?: {
@@ -4192,7 +4192,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `approval_required`: It needs an approval; send one with the call. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4349,7 +4349,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. `policy_decision_required`: An operation of the class external is sent only with a policy decision that allows it. `approval_required`: It needs an approval; send one with the call. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. `policy_decision_required`: An operation of the class external is sent only with a policy decision that allows it. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
             403: {
                 headers: {
                     [name: string]: unknown;

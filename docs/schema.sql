@@ -141,7 +141,7 @@ table approvals
   constraint approvals_pkey PRIMARY KEY (tenant_id, action_id)
   constraint approvals_by CHECK (((state = ANY (ARRAY['approved'::text, 'denied'::text])) = (decided_by IS NOT NULL)))
   constraint approvals_decided CHECK (((state = 'asked'::text) = (decided_at IS NULL)))
-  constraint approvals_decided_via_check CHECK ((decided_via = ANY (ARRAY['api'::text, 'token'::text, 'temporal_ui'::text])))
+  constraint approvals_decided_via_check CHECK ((decided_via = ANY (ARRAY['api'::text, 'token'::text, 'temporal_ui'::text, 'delivery'::text])))
   constraint approvals_request_sha256_check CHECK ((length(request_sha256) = 32))
   constraint approvals_state_check CHECK ((state = ANY (ARRAY['asked'::text, 'approved'::text, 'denied'::text, 'expired'::text, 'withdrawn'::text])))
   constraint approvals_tenant_id_action_id_fkey FOREIGN KEY (tenant_id, action_id) REFERENCES waybill.actions(tenant_id, action_id) ON DELETE CASCADE

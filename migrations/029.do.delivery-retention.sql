@@ -87,8 +87,9 @@ begin
     select d as delivery from waybill.deliveries d
       where d.tenant_id = p_tenant and d.state = p_state and d.settled_at < clock_timestamp()
           - make_interval(days => waybill.retention_days(p_tenant, lower(p_state) || 'Days'))
-        -- An idempotency key counts for at least so long.
-        and (d.direction = 'inbound' or d.settled_at < clock_timestamp() - interval '30 days')
+        -- An idempotency key counts for at least so long: longer than any approval of it, which may come from a
+        -- clock that is a minute ahead.
+        and (d.direction = 'inbound' or d.settled_at < clock_timestamp() - interval '30 days 1 hour')
         and not exists (select from waybill.dedup_keys k where k.tenant_id = d.tenant_id
           and k.subscription_id = d.subscription_id and k.dedup_key = d.dedup_key
           and k.delivery_id = d.delivery_id and k.expires_at > clock_timestamp())

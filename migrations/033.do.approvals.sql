@@ -19,8 +19,9 @@ create table waybill.approvals (
   expires_at timestamptz not null,
   decided_at timestamptz,
   decided_by text,
-  -- api: whoever has a token with the scope; token: signed by an approver; temporal_ui: its name is a claim.
-  decided_via text check (decided_via in ('api', 'token', 'temporal_ui')),
+  -- api: whoever has a token with the scope; token: signed by an approver; temporal_ui: its name is a claim;
+  -- delivery: what it sends was approved.
+  decided_via text check (decided_via in ('api', 'token', 'temporal_ui', 'delivery')),
   reason text,
   -- The signed approval, as evidence.
   token text check (length(token) <= 4096),
@@ -109,7 +110,8 @@ $$;
 
 -- What a person decides: p_decision {decision: approved | denied, approvalId, by, reason, via, token}. The
 -- first decision counts, and an approval that has expired takes none. An action that needs an approval and
--- was not yet asked about may be decided, too. Answers {kind, action, approval}: decided | already (the same
+-- was not yet asked about may be decided, too. Via `delivery` it is the newest approval of the action's own
+-- delivery, which was verified when that was stored, and no other. Answers {kind, action, approval}: decided | already (the same
 -- was decided before) | not_waiting (approval: what it is instead; null: none was ever asked for) |
 -- approver_is_requester | unknown_action | sign (see ask_receipt).
 create function waybill.decide_approval(
@@ -131,6 +133,10 @@ begin
     when v_decision = 'approved' and p_decision->>'by' = a.requested_by then 'approver_is_requester'
     when p.state = v_decision then 'already'
     when a.closed_at is not null or a.result_outcome is not null or a.approval_id is not null then 'not_waiting'
+    when p_decision->>'via' = 'delivery' and not exists (select from waybill.deliveries d
+        where d.tenant_id = p_tenant and d.delivery_id = a.delivery_id and d.direction = 'outbound'
+          and d.sending->'approvals'->-1->>'approvalId' = p_decision->>'approvalId'
+          and d.sending->'approvals'->-1->>'approver' = p_decision->>'by') then 'not_waiting'
     when a.state = 'awaiting_approval' and p.state = 'asked' then
       case when p.expires_at <= clock_timestamp() then 'not_waiting' end
     when a.state = 'requested' and waybill.approval_needed(p_tenant, a.capability_id) then null

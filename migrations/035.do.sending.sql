@@ -99,7 +99,8 @@ create function waybill.sending_chain(d waybill.deliveries) returns jsonb
       'targetKind', 'outbound', 'target', o.operation,
       'connection', jsonb_build_object('instanceId', i.instance_id, 'config', i.config,
         'secretRef', i.secret_ref, 'signingSecretRefs', to_jsonb(i.signing_secret_refs)),
-      'requestedBy', d.sending->'requestedBy', 'budgetAttempts', d.sending->'budget'->'attempts',
+      'requestedBy', d.sending->'requestedBy', 'policyDecision', d.sending->'policyDecision',
+      'approval', d.sending->'approvals'->-1, 'budgetAttempts', d.sending->'budget'->'attempts',
       'deadlineInMs', case when d.deadline_at is not null then waybill.ms_until(d.deadline_at) end,
       'rateLimit', v.rate_limit,
       'retry', waybill.within_budget(d, coalesce(v.retry_profile, g.default_retry)),
@@ -108,6 +109,10 @@ create function waybill.sending_chain(d waybill.deliveries) returns jsonb
         when v.status = 'revoked' then 'connector_revoked'
         when d.restored and o.operation->>'kind' is distinct from 'action'
           and o.operation->>'idempotencyHeader' is null then 'uncertain'
+        -- It was to be repeated by a key of the vendor's, which the operation had then and has no more.
+        when (o.operation->>'kind' is distinct from 'http' or o.operation->>'idempotencyHeader' is null)
+          and exists (select from waybill.delivery_attempts b where b.tenant_id = d.tenant_id
+            and b.delivery_id = d.delivery_id and b.series = d.series and b.outcome = 'unknown') then 'uncertain'
         when d.deadline_at <= clock_timestamp() then 'deadline_exceeded'
         when not i.grants @> array['tool'] then 'grant_missing'
         when o.operation is null then 'operation_unknown'

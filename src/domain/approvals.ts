@@ -10,8 +10,11 @@ import { MAX_PERSON, MAX_REASON, fieldsOf, textProblem } from './plain-text';
 export const APPROVAL_STATES = ['asked', 'approved', 'denied', 'expired', 'withdrawn'] as const;
 export type ApprovalState = (typeof APPROVAL_STATES)[number];
 
-/** How a decision came: `temporal_ui` says no more than a name that somebody typed. */
-export const APPROVAL_WAYS = ['api', 'token', 'temporal_ui'] as const;
+/**
+ * How a decision came: `temporal_ui` says no more than a name that somebody typed; `delivery`: what the
+ * action sends was approved before.
+ */
+export const APPROVAL_WAYS = ['api', 'token', 'temporal_ui', 'delivery'] as const;
 
 export interface ApprovalDecision {
   readonly tenantId: TenantId;

@@ -61,6 +61,8 @@ export type HttpAnswer =
       readonly retryAfter: string | null;
       /** The declared check on the body: null when none is declared. */
       readonly bodyAccepted: boolean | null;
+      /** What the check compares is not in the body, which may be cut off: it says neither yes nor no. */
+      readonly bodyUnclear?: true;
     }
   | {
       readonly kind: 'not_sent';

@@ -98,8 +98,12 @@ export type ReplayAnswer =
   | { readonly kind: 'not_failed'; readonly state: DeliveryState }
   /** An outbound one that may have had its effect: somebody has to confirm that they know. */
   | { readonly kind: 'uncertain' }
-  /** Such a one of the class `external`, without an approval of its own. */
-  | { readonly kind: 'approval_required'; readonly detail: string }
+  /** Such a one of the class `external`, or one whose approval has expired, without an approval of its own that counts. */
+  | {
+      readonly kind: 'approval_required';
+      readonly code: 'approval_required' | 'approval_refused' | 'approver_is_requester';
+      readonly detail: string;
+    }
   | { readonly kind: 'unknown_delivery' };
 
 export interface DeliveryActivities {

@@ -3,7 +3,7 @@
  * target a vendor need not know its repeats: what may have been taken is sent again only where the
  * vendor knows them.
  */
-import type { HttpAnswer, Verdict } from './attempts';
+import type { FailureReason, HttpAnswer, Verdict } from './attempts';
 import { judgeHttpAnswer } from './attempts';
 
 export interface SendingRules {
@@ -15,26 +15,34 @@ export interface SendingRules {
 
 /** A gateway had no answer from what is behind it, which may have taken the request. */
 const GATEWAY_LOST: readonly number[] = [502, 504];
+/** The request is to be made again elsewhere as it is: it was not carried out here. */
+const NOT_HERE: readonly number[] = [307, 308];
+/** It says itself that it cannot do it now. Any other 5xx may come from the middle of the work. */
+const UNAVAILABLE = 503;
 
 export function judgeSending(answer: HttpAnswer, rules: SendingRules): Verdict {
-  if (answer.kind === 'answered' && GATEWAY_LOST.includes(answer.status)) {
-    return unknownVerdict('answer_lost', rules);
-  }
-  const unexpected =
-    answer.kind === 'answered' &&
-    answer.status >= 200 &&
-    answer.status < 300 &&
-    rules.statuses?.includes(answer.status) === false;
-  if (unexpected) {
-    const ended = { mayRetry: false, pausesSubscription: false };
-    return { outcome: 'refused', reason: 'status_refused', ...ended };
-  }
   const verdict = { ...judgeHttpAnswer(answer), pausesSubscription: false };
+  if (answer.kind === 'answered' && isOpen(answer, rules)) {
+    const lost = GATEWAY_LOST.includes(answer.status);
+    return unknownVerdict(lost ? 'answer_lost' : (verdict.reason ?? 'status_refused'), rules);
+  }
   return verdict.outcome === 'unknown' ? { ...verdict, mayRetry: rules.resendable } : verdict;
 }
 
+/** It does not say that nothing was done. */
+function isOpen(
+  { status, bodyAccepted, bodyUnclear }: Extract<HttpAnswer, { kind: 'answered' }>,
+  { statuses }: SendingRules,
+): boolean {
+  if (status >= 500) return status !== UNAVAILABLE;
+  if (status >= 300) return status < 400 && !NOT_HERE.includes(status);
+  // The declared check found its failure there: the vendor says that it did not do it.
+  if (bodyAccepted === false) return bodyUnclear === true;
+  return status >= 200 && statuses?.includes(status) === false;
+}
+
 export function unknownVerdict(
-  reason: 'answer_lost' | 'worker_lost',
+  reason: FailureReason,
   { resendable }: Pick<SendingRules, 'resendable'>,
 ): Verdict {
   return { outcome: 'unknown', reason, mayRetry: resendable, pausesSubscription: false };

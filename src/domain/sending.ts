@@ -100,6 +100,8 @@ export const DELIVER_REFUSALS = [
   'delivery_request_invalid',
   'policy_decision_required',
   'approval_required',
+  'approval_refused',
+  'approver_is_requester',
 ] as const satisfies readonly ErrorCode[];
 export type DeliverRefusal = (typeof DELIVER_REFUSALS)[number];
 
@@ -113,7 +115,7 @@ export type DeliverAnswer =
       readonly code: DeliverRefusal;
       readonly detail: string;
       readonly field?: string;
-      /** What an approval must name; of `approval_required`. */
+      /** What an approval must name, where it needs another one or the first. */
       readonly requestDigest?: string;
     };
 

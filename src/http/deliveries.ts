@@ -21,6 +21,12 @@ import { readPage } from './pages';
 import { HttpProblem } from './problems';
 import { deliveryLinks } from './workflow-links';
 
+/** Of what was sent and may have had its effect. */
+const DOUBTED = [
+  ...(['delivery_uncertain', 'approval_required'] as const),
+  ...(['approval_refused', 'approver_is_requester'] as const),
+] as const;
+
 /** Registers the routes on an instance that requires tokens. */
 export function deliveryRoutes(app: FastifyInstance, deps: HttpDeps): void {
   const typed = app.withTypeProvider<ZodTypeProvider>();
@@ -74,7 +80,7 @@ export function deliveryRoutes(app: FastifyInstance, deps: HttpDeps): void {
         ...problems([
           ...EVERY_CALL,
           ...(['not_found', 'delivery_not_failed', 'body_too_large'] as const),
-          ...(['delivery_uncertain', 'approval_required'] as const),
+          ...DOUBTED,
         ]),
       },
     },
@@ -138,7 +144,7 @@ async function replay(
     case 'uncertain':
       throw new WaybillError('delivery_uncertain', '', { field: 'confirmUncertain' });
     case 'approval_required':
-      throw new WaybillError('approval_required', decided.detail, { field: 'approval' });
+      throw new WaybillError(decided.code, decided.detail, { field: 'approval' });
     case 'replayed':
       deps.starter.nudge(ref);
       return { ...accepted(ref), outcome: 'replayed', series: decided.series, state: 'Replayed' };

@@ -6,13 +6,21 @@ const ALL = Object.keys(SCOPES) as Scope[];
 /** Looks at everything of the tenant, and changes nothing. */
 const OBSERVER = ALL.filter((scope) => scope.endsWith('.read'));
 
-/** Mends what is stuck, too. */
-const OPERATOR = ALL.filter((scope) => scope.endsWith('.operate') || OBSERVER.includes(scope));
+/** Mends what is stuck, and says yes or no to what others ask for, too. */
+const OPERATOR = ALL.filter(
+  (scope) =>
+    scope.endsWith('.operate') || scope === 'factory.actions.approve' || OBSERVER.includes(scope),
+);
 
 export const ROLES: Readonly<Record<string, readonly Scope[]>> = {
   Observer: OBSERVER,
   Operator: OPERATOR,
-  WorkspaceAdmin: [...OPERATOR, 'factory.connections.admin', 'factory.actions.run'],
+  WorkspaceAdmin: [
+    ...OPERATOR,
+    ...(['factory.connections.admin', 'factory.actions.run'] as const),
+    // As far as an action goes, and an approver's signature stands before what is external here, too.
+    'factory.deliveries.send',
+  ],
   PlatformAdmin: ALL,
 };
 

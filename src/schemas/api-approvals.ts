@@ -53,7 +53,7 @@ export const Approval = z
       .enum(APPROVAL_WAYS)
       .nullable()
       .describe(
-        'api: a token with the scope; token: a signed approval; temporal_ui: a typed name.',
+        'api: a token with the scope; token: a signed approval; temporal_ui: a typed name; delivery: the approval of what it sends.',
       ),
     reason: z.string().nullable(),
     approvalId: z

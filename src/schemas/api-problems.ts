@@ -34,7 +34,9 @@ export const Problem = z
     requestDigest: z
       .string()
       .optional()
-      .describe('approval_required, of what is sent: what an approval must name.'),
+      .describe(
+        'approval_required and approval_refused, of what is sent: what an approval must name.',
+      ),
     checks: z
       .record(z.string(), z.string())
       .optional()

@@ -5,6 +5,7 @@ import { DELIVERY_STATES } from '../domain/delivery-states';
 import { Connection, OutboundOperation } from './outbound';
 import { RetryProfile } from './retry-profiles';
 import { ActionResultRow } from './route-rows';
+import { CarriedApprovalRow, Sending } from './sending-rows';
 import { ActionTarget, EventTarget, HttpTarget, WorkflowTarget } from './targets';
 import { WebhookScheme } from './webhook-schemes';
 
@@ -53,6 +54,9 @@ export const DispatchChain = z.discriminatedUnion('targetKind', [
     target: OutboundOperation.nullable(),
     connection: Connection,
     requestedBy: z.string(),
+    policyDecision: Sending.shape.policyDecision,
+    /** The newest; null: it needs none. */
+    approval: CarriedApprovalRow.nullable(),
     budgetAttempts: z.number().nullable(),
     deadlineInMs: z.number().nullable(),
   }),

@@ -4,17 +4,20 @@
  * next: the action's id comes from the delivery and the series.
  */
 import { findDeliveryAction, noteFollowing, type FoundAction } from '../db/delivery-actions';
+import type { ActionOrder } from '../domain/action-service';
 import type { FailureReason } from '../domain/attempts';
 import type { AttemptAnswer } from '../domain/delivery-activities';
 import { actionOfSeries, followDelayMs, judgeAction } from '../domain/delivery-actions';
 import { WaybillError } from '../domain/errors';
+import type { CarriedApproval, PolicyDecision } from '../domain/sending';
 import { REQUEST_LIMIT_BYTES } from '../hosts/protocol/limits';
 import type { DeliveryAction, OpenedAttempt } from '../schemas/delivery-rows';
 import { parsedJson } from '../schemas/json-bytes';
 import { isShallow, MAX_NESTING } from '../schemas/nesting';
 import type { ActionTarget } from '../schemas/targets';
 import { buildAffinity, buildRequest } from '../targets/action-request';
-import { actionService, startAction } from './actions/starting';
+import { nudge } from './actions/nudging';
+import { actionService, approveForDelivery, startAction } from './actions/starting';
 import type { AttemptResult, ClosableAttempt } from './attempt-closing';
 import { closeWithVerdict } from './attempt-closing';
 import type { AttemptServices } from './attempt-services';
@@ -30,6 +33,8 @@ export interface ActionAttempt extends ClosableAttempt {
     readonly deadlineMs: number | null;
     readonly attempts: number | null;
     readonly config: unknown;
+    readonly policyDecision: PolicyDecision | null;
+    readonly approval: CarriedApproval | null;
   };
   /** The stored bytes; may be null once the action of this series is there, and where they are unreadable. */
   readonly payload: Uint8Array | null;
@@ -54,7 +59,10 @@ export async function followAction(
   const { ref, info } = attempt;
   const before = await findDeliveryAction(services.data, ref);
   const plan = actionOfSeries(ref.deliveryId, info.series, before && facts(before.action));
-  if (plan.kind === 'meet') return conclude(services, attempt, before, plan.actionId);
+  if (plan.kind === 'meet') {
+    if (before !== null) await approveAnew(services, attempt, before.action);
+    return conclude(services, attempt, before, plan.actionId);
+  }
   const refused = await start(services, attempt, plan.actionId);
   if (refused !== null) return closeWithVerdict(services, attempt, refused);
   const { tenantId } = ref;
@@ -93,7 +101,8 @@ async function start(
       deadlineMs: Math.max(1_000, Math.min(DEADLINE_MS, terms?.deadlineMs ?? DEADLINE_MS)),
       retryBudget: Math.min(RETRY_BUDGET, (terms?.attempts ?? RETRY_BUDGET + 1) - 1),
       ...{ requestedBy: terms?.requestedBy ?? `delivery/${ref.deliveryId}` },
-      deliveryId: ref.deliveryId,
+      policyDecision: recorded(terms?.policyDecision ?? null),
+      delivery: { deliveryId: ref.deliveryId, approval: terms?.approval ?? null },
     });
     if (kind === 'conflict') return conflict(actionId);
   } catch (error) {
@@ -107,6 +116,28 @@ async function start(
     services.metrics?.dispatchedAfter(ageMs / 1000, countedAs(ref, info));
   }
   return null;
+}
+
+/** Whoever has started it may have been lost before it was approved. */
+async function approveAnew(
+  { actions }: AttemptServices,
+  { ref, terms }: ActionAttempt,
+  { actionId, state }: DeliveryAction,
+): Promise<void> {
+  const approval = terms?.approval ?? null;
+  if (approval === null || (state !== 'requested' && state !== 'awaiting_approval')) return;
+  const action = { tenantId: ref.tenantId, actionId };
+  const delivery = { deliveryId: ref.deliveryId, approval };
+  if (await approveForDelivery(actions, { ...action, delivery })) await nudge(actions, action);
+}
+
+/** As an action has it recorded. */
+function recorded(
+  decision: PolicyDecision | null,
+): NonNullable<ActionOrder['policyDecision']> | null {
+  if (decision === null) return null;
+  const { id, outcome, policy } = decision;
+  return { id, decision: outcome, policy: policy ?? 'not said' };
 }
 
 /** What keeps an action from being started, whenever it is tried again. */

@@ -49,7 +49,8 @@ const IMPOSSIBLE: Partial<Record<FailureReason, string>> = {
   subscription_deactivated: 'the subscription was deactivated',
   instance_revoked: 'the instance was revoked',
   connector_revoked: 'the connector version was revoked',
-  uncertain: 'the database was restored; it may have been sent since the backup was made',
+  uncertain:
+    'it may have been sent, and is not known to the vendor by a key: the database was restored, or the operation changed',
   deadline_exceeded: "its caller's time is over",
   grant_missing: 'the connection does not grant `tool` any more',
   operation_unknown: "the connector's version knows the operation no more",

@@ -128,19 +128,21 @@ async function admit(
   }
   const problem = materialProblem(order, operation, found);
   if (problem !== null) return problem;
-  if (sideEffect !== 'external') return { kind: 'admitted', sideEffect, approval: null };
-  if (order.policyDecision?.outcome !== 'allow') {
+  const external = sideEffect === 'external';
+  // A decision that denies counts whatever the class.
+  if (order.policyDecision === null ? external : order.policyDecision.outcome !== 'allow') {
     const denied = order.policyDecision === null ? 'the call carries none' : 'it denies the call';
     const code = 'policy_decision_required' as const;
     return { kind: 'refused', code, detail: denied, field: 'policyDecision' };
   }
+  if (!external) return { kind: 'admitted', sideEffect, approval: null };
   const judged = await judgeCarried(order.approval, {
     ...{ tenantId: principal.tenantId, idempotencyKey: order.idempotencyKey, requestDigest },
-    ...{ requestedBy: principal.subject, ...(await readTrustedApprovers(data)) },
+    ...{ requestedBy: [principal.subject], ...(await readTrustedApprovers(data)) },
   });
   if (judged.ok) return { kind: 'admitted', sideEffect, approval: judged.approval };
-  const code = 'approval_required' as const;
-  return { kind: 'refused', code, detail: judged.problem, field: 'approval', requestDigest };
+  const { code, problem: detail } = judged;
+  return { kind: 'refused', code, detail, field: 'approval', requestDigest };
 }
 
 const FAULTS: Readonly<Record<Exclude<FoundConnection['fault'], null>, string>> = {

@@ -7,6 +7,7 @@ import { readSent } from '../db/sending';
 import type { DeliveryRef, ReplayAnswer } from '../domain/delivery-activities';
 import { point } from '../points';
 import type { DeliveryFacts } from '../schemas/delivery-rows';
+import type { Sending } from '../schemas/sending-rows';
 import type { SigningKey } from '../signing/keys';
 import { judgeCarried } from './carried-approvals';
 import type { DeliveryMetrics } from './delivery-metrics';
@@ -33,7 +34,7 @@ export interface ReplayWho {
  * Failed → Replayed with a new series of attempts. It starts nothing: the caller nudges the
  * workflow, and a loop does it where the caller could not. Two calls at once are one replay. What was
  * sent and may have had its effect is replayed only where that is confirmed, and where it is external,
- * with an approval that was not used before.
+ * with an approval that was not used before; so is an external one whose approval has expired.
  */
 export async function decideReplay(
   services: ReplayServices,
@@ -78,11 +79,19 @@ export async function decideReplay(
     case 'uncertain':
       return { kind: answer.answer };
     case 'approval_missing':
-      return { kind: 'approval_required', detail: 'an approval counts once; carry another one' };
+      return {
+        ...{ kind: 'approval_required', code: 'approval_refused' },
+        detail: 'an approval counts once; carry another one',
+      };
   }
 }
 
-/** What the row's own guard will want to see of a delivery that may have had its effect. */
+function approvedStill({ approvals }: Sending, { now }: DeliveryFacts): boolean {
+  const newest = approvals.at(-1);
+  return newest !== undefined && Date.parse(newest.expiresAt) > Date.parse(now);
+}
+
+/** What the row's own guard will want to see of a delivery that may have had its effect, or is approved no more. */
 async function judgeDoubt(
   { data }: ReplayServices,
   ref: DeliveryRef,
@@ -90,17 +99,20 @@ async function judgeDoubt(
   { replayedBy, confirmUncertain = false, approval = null }: ReplayWho,
 ): Promise<
   | { readonly kind: 'judged'; readonly allowed: ReplayAllowed }
-  | { readonly kind: 'approval_required'; readonly detail: string }
+  | Extract<ReplayAnswer, { kind: 'approval_required' }>
 > {
   const plain = { kind: 'judged', allowed: { confirmUncertain, approval: null } } as const;
-  if (!facts.uncertain || !confirmUncertain || facts.state !== 'Failed') return plain;
+  if (facts.state !== 'Failed' || (facts.uncertain && !confirmUncertain)) return plain;
+  if (facts.direction === 'inbound') return plain;
   const sent = await readSent(data, ref.tenantId, ref);
   if (sent?.sending.sideEffect !== 'external') return plain;
+  if (!facts.uncertain && approvedStill(sent.sending, facts)) return plain;
   const judged = await judgeCarried(approval, {
-    ...{ tenantId: ref.tenantId, idempotencyKey: sent.idempotencyKey, requestedBy: replayedBy },
+    ...{ tenantId: ref.tenantId, idempotencyKey: sent.idempotencyKey },
+    ...{ requestedBy: [replayedBy, sent.sending.requestedBy] },
     ...{ requestDigest: sent.sending.requestDigest, ...(await readTrustedApprovers(data)) },
   });
   return judged.ok
     ? { kind: 'judged', allowed: { confirmUncertain, approval: judged.approval } }
-    : { kind: 'approval_required', detail: judged.problem };
+    : { kind: 'approval_required', code: judged.code, detail: judged.problem };
 }

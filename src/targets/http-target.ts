@@ -10,7 +10,7 @@ import { connectionFault } from '../domain/connection-errors';
 import type { AddressPolicy } from '../schemas/target-addresses';
 import type { SuccessCheck } from '../schemas/targets';
 import { AddressRefused, guardedConnector, type LookUp } from './addresses';
-import { bodyPasses } from './success-check';
+import { checkBody } from './success-check';
 
 /** Bytes of an answer that are read; what follows is left unread. */
 const ANSWER_CAP_BYTES = 64 * 1024;
@@ -118,13 +118,15 @@ async function callTarget(agent: Dispatcher, call: TargetCall): Promise<TargetRe
 
 function report(call: TargetCall, response: Dispatcher.ResponseData, body: Buffer): TargetReport {
   const retryAfter = response.headers['retry-after'];
+  const checked = call.success === null ? null : checkBody(body, call.success);
   return {
     answer: {
       kind: 'answered',
       status: response.statusCode,
       // Two header lines contradict each other: the profile alone decides.
       retryAfter: typeof retryAfter === 'string' ? retryAfter : null,
-      bodyAccepted: call.success === null ? null : bodyPasses(body, call.success),
+      bodyAccepted: checked === null ? null : checked === 'passes',
+      ...(checked === 'absent' ? { bodyUnclear: true } : {}),
     },
     detail: `the target answered ${response.statusCode}`,
     answerSha256: createHash('sha256').update(body).digest('hex'),

@@ -3,13 +3,13 @@ import { pointerSteps } from '../domain/json-pointer';
 import { jsonOf } from '../schemas/json-bytes';
 import type { SuccessCheck } from '../schemas/targets';
 
-/** Whether the value at the check's JSON pointer equals the declared one; no JSON is no match. */
-export function bodyPasses(body: Uint8Array, check: SuccessCheck): boolean {
+/** `differs`: another value stands at the check's JSON pointer; `absent`: none does, or the body is no JSON. */
+export function checkBody(body: Uint8Array, check: SuccessCheck): 'passes' | 'differs' | 'absent' {
   let value = jsonOf(body);
   for (const key of pointerSteps(check.pointer)) {
-    if (typeof value !== 'object' || value === null) return false;
-    if (!Object.hasOwn(value, key)) return false;
+    if (typeof value !== 'object' || value === null) return 'absent';
+    if (!Object.hasOwn(value, key)) return 'absent';
     value = (value as Record<string, unknown>)[key];
   }
-  return value === check.equals;
+  return value === check.equals ? 'passes' : 'differs';
 }

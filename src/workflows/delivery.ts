@@ -107,7 +107,7 @@ class DeliveryActor {
       if (answer.kind === 'replayed') return null;
       if (answer.kind === 'already_replaying') return 'a replay is already under way';
       if (answer.kind === 'uncertain' || answer.kind === 'approval_required') {
-        return 'it may have had its effect; it is replayed from the command line or the API only';
+        return 'it may have had its effect, or is approved no more; it is replayed from the command line or the API only';
       }
       return answer.kind === 'not_failed'
         ? `the delivery is ${answer.state}, not Failed`

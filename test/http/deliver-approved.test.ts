@@ -50,9 +50,24 @@ test.each<[string, (digest: string) => Promise<string>, RegExp]>([
     { key: 'charge-2' },
   );
   expect(problem(answer)).toMatchObject({
-    code: 'approval_required',
+    code: 'approval_refused',
+    requestDigest,
     detail: expect.stringMatching(said) as string,
   });
+});
+
+test('whoever asks does not approve, and a policy that denies counts whatever the class', async () => {
+  const asked = call({ operation: 'charge', policyDecision: ALLOWED });
+  const { requestDigest = '' } = problem(await rig.deliver(asked, { key: 'charge-4' }));
+  const approval = await rig.approval('charge-4', requestDigest);
+  const subject = 'kate';
+  expect(
+    problem(await rig.deliver({ ...asked, approval }, { key: 'charge-4', subject })),
+  ).toMatchObject({
+    ...{ status: 403, code: 'approver_is_requester', field: 'approval' },
+  });
+  const denied = call({ policyDecision: { ...ALLOWED, outcome: 'deny' } });
+  expect(problem(await rig.deliver(denied))).toMatchObject({ code: 'policy_decision_required' });
 });
 
 describe('what may have had its effect', () => {
@@ -95,9 +110,21 @@ describe('what may have had its effect', () => {
     const confirmUncertain = true;
     for (const token of [undefined, first]) {
       const answer = await replay(id, { confirmUncertain, approval: token });
-      expect(problem(answer)).toMatchObject({ code: 'approval_required', field: 'approval' });
+      const code = token === undefined ? 'approval_required' : 'approval_refused';
+      expect(problem(answer)).toMatchObject({ code, field: 'approval' });
     }
     const second = await rig.approval(key, digest);
+    // Whoever has called approves no repeat that somebody else asks for, either.
+    const callerIs = (subject: string) =>
+      rig.h.db.rows(
+        `update waybill.deliveries set sending = jsonb_set(sending, '{requestedBy}', to_jsonb($2::text))
+          where delivery_id = $1 returning 1`,
+        [id, subject],
+      );
+    await callerIs('kate');
+    const own = await replay(id, { confirmUncertain, approval: second });
+    expect(problem(own)).toMatchObject({ status: 403, code: 'approver_is_requester' });
+    await callerIs('ada');
     expect(await replay(id, { confirmUncertain, approval: second })).toMatchObject({ status: 202 });
     expect((await rig.show(id)).sending?.approvals).toHaveLength(2);
   });
@@ -110,4 +137,24 @@ test('what plainly failed is replayed as ever', async () => {
   expect(await rig.h.call(`/factory/deliveries/${id}/replay`, { json })).toMatchObject({
     status: 202,
   });
+});
+
+test('what was approved for a time that is over is replayed with another approval', async () => {
+  rig.vendor.answers.push({ status: 404 });
+  const asked = call({ operation: 'charge', policyDecision: ALLOWED });
+  const key = 'charge-late';
+  const { requestDigest: digest = '' } = problem(await rig.deliver(asked, { key }));
+  const approval = await rig.approval(key, digest);
+  const { deliveryId: id } = await rig.delivered({ ...asked, approval }, { key });
+  await rig.h.db.rows(
+    `update waybill.deliveries set sending = jsonb_set(sending, '{approvals,0,expiresAt}',
+        to_jsonb(clock_timestamp())) where delivery_id = $1`,
+    [id],
+  );
+  const replay = (json: object) =>
+    rig.h.call(`/factory/deliveries/${id}/replay`, { json: { reason: 'mended', ...json } });
+  expect(problem(await replay({}))).toMatchObject({ code: 'approval_required', field: 'approval' });
+  const another = await rig.approval(key, digest);
+  expect(await replay({ approval: another })).toMatchObject({ status: 202 });
+  expect((await rig.show(id)).sending?.approvals).toHaveLength(2);
 });

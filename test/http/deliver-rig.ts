@@ -34,6 +34,7 @@ export const ALLOWED = { id: 'decision-7', outcome: 'allow', policy: 'refunds@3'
 export interface Call {
   readonly key?: string | null;
   readonly tenant?: string;
+  readonly subject?: string;
   readonly scopes?: readonly string[];
   readonly claims?: Readonly<Record<string, unknown>>;
 }

@@ -128,4 +128,16 @@ describe('roles', () => {
     expect(await asks(role, '/v1/replays', replay)).toBe(replays);
     expect(await asks(role, '/v1/actions/some/cancel', { reason: 'no longer' })).toBe(cancels);
   });
+
+  test.each([
+    ['Observer', false, false],
+    ['Operator', true, false],
+    ['WorkspaceAdmin', true, true],
+    ['PlatformAdmin', true, true],
+  ])('%s approves: %s, sends: %s', async (role, approves, sends) => {
+    // What the body lacks is said to those alone who may call.
+    const may = async (path: string) => (await asks(role, path, {})) !== 403;
+    expect(await may('/v1/actions/some/approve')).toBe(approves);
+    expect(await may('/v1/deliver')).toBe(sends);
+  });
 });

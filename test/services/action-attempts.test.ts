@@ -108,7 +108,10 @@ test('one that died after starting it is followed up with the same action', asyn
   await openAttempt(rig.deliveries.services.data, ref, 'a worker that died');
   await startAction(rig.deliveries.services.actions, {
     ...rig.actions.order('tickets.create', { title: 'Broken lamp' }),
-    ...{ actionId: rig.actionOf(ref).actionId, deliveryId: ref.deliveryId },
+    ...{
+      actionId: rig.actionOf(ref).actionId,
+      delivery: { deliveryId: ref.deliveryId, approval: null },
+    },
   });
   expect(await look(ref, true)).toMatchObject({ kind: 'following', attempt: 1, ...idOf(ref) });
   expect(await rig.actionsOf(ref)).toHaveLength(1);
@@ -214,7 +217,7 @@ describe('what no retry changes fails at once, and starts nothing', () => {
     const ref = await rig.deliveries.accept(tickets, PAYLOAD);
     await startAction(rig.deliveries.services.actions, {
       ...rig.actions.order('tickets.create', request),
-      ...{ actionId: rig.actionOf(ref).actionId, deliveryId: null },
+      ...{ actionId: rig.actionOf(ref).actionId, delivery: null },
     });
     expect(await look(ref)).toMatchObject({ kind: 'failed', reason: 'action_conflict' });
     expect(await rig.attemptsOf(ref)).toMatchObject([{ outcome: 'not_sent' }]);

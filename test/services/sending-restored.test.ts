@@ -82,6 +82,22 @@ test("calls count for the tenant's share of what is under way", async () => {
   expect(await attempt(second)).toMatchObject({ kind: 'acknowledged' });
 });
 
+test('what was to be repeated by a key of the vendor is not, once its operation has none any more', async () => {
+  vendor.decide = () => ({ status: 500 });
+  const ref = await stored('keyed');
+  expect(await attempt(ref)).toMatchObject({ kind: 'retry', reason: 'status_refused' });
+  vendor.decide = () => null;
+  const calls = vendor.calls.length;
+  await db.rows(
+    `update waybill.connector_versions set outbound = jsonb_set(outbound, '{keyed}', outbound->'send')`,
+  );
+  await db.rows('update waybill.deliveries set next_attempt_at = null where delivery_id = $1', [
+    ref.deliveryId,
+  ]);
+  expect(await attempt(ref)).toMatchObject({ kind: 'failed', reason: 'uncertain' });
+  expect(vendor.calls).toHaveLength(calls);
+});
+
 test('what is being sent through a revoked connection is looked at soon, whenever it is due', async () => {
   vendor.decide = () => ({ status: 503, headers: { 'retry-after': '3000' } });
   const ref = await stored('send');

@@ -24,11 +24,28 @@ export class Approver {
   }
 
   /** Good for ten minutes. */
-  async signs(ref: ActionRef, requestDigest: string, jti = 'token-1'): Promise<string> {
+  signs(ref: ActionRef, requestDigest: string, jti = 'token-1'): Promise<string> {
+    return this.#sign(
+      { tenant: ref.tenantId, about: aboutAction(ref.actionId) },
+      requestDigest,
+      jti,
+    );
+  }
+
+  /** The same, of what tenant acme sends under a key. */
+  signsDelivery(key: string, requestDigest: string, jti: string): Promise<string> {
+    return this.#sign({ tenant: 'acme', about: `delivery/${key}` }, requestDigest, jti);
+  }
+
+  async #sign(
+    what: { readonly tenant: string; readonly about: string },
+    requestDigest: string,
+    jti: string,
+  ): Promise<string> {
     const iat = Math.floor(Date.now() / 1000);
     return await signApproval(
       {
-        ...{ sub: this.name, tenant: ref.tenantId, about: aboutAction(ref.actionId), jti },
+        ...{ sub: this.name, ...what, jti },
         ...{ request_digest: requestDigest, iat, exp: iat + 600 },
       },
       this.#key,

@@ -136,11 +136,25 @@ test('what an answer means for something that is sent', () => {
   const of = (answer: Parameters<typeof judgeSending>[0], more: object = {}) =>
     judgeSending(answer, { ...rules, ...more });
   expect(of(answered(204))).toMatchObject({ outcome: 'acknowledged' });
+  for (const status of [503, 429, 408, 425, 307, 308]) {
+    expect(of(answered(status))).toMatchObject({ outcome: 'refused', mayRetry: true });
+  }
+  for (const status of [500, 501, 505, 507, 520, 599, 300, 302, 303, 304]) {
+    expect(of(answered(status))).toMatchObject({ outcome: 'unknown', mayRetry: false });
+    const again = of(answered(status), { resendable: true });
+    expect(again).toMatchObject({ outcome: 'unknown', mayRetry: true });
+  }
   expect(of(answered(204), { statuses: [200] })).toMatchObject({
-    outcome: 'refused',
-    mayRetry: false,
+    ...{ outcome: 'unknown', reason: 'status_refused', mayRetry: false },
   });
-  expect(of(answered(503))).toMatchObject({ outcome: 'refused', mayRetry: true });
+  expect(of(answered(422), { statuses: [200] })).toMatchObject({
+    ...{ outcome: 'refused', mayRetry: false },
+  });
+  const checked = { ...answered(200), bodyAccepted: false };
+  expect(of(checked)).toMatchObject({ outcome: 'refused', mayRetry: true });
+  expect(of({ ...checked, bodyUnclear: true })).toMatchObject({
+    ...{ outcome: 'unknown', reason: 'body_refused', mayRetry: false },
+  });
   expect(of(answered(410))).toMatchObject({ mayRetry: false, pausesSubscription: false });
   expect(of(answered(502))).toMatchObject({ outcome: 'unknown', mayRetry: false });
   expect(of(answered(504), { resendable: true })).toMatchObject({

@@ -4,7 +4,7 @@
  */
 import type { DeliverOrder, SentDelivery } from '../../src/domain/sending';
 import { DeliveryRig } from '../support/delivery-rig';
-import type { ReceivedCall } from '../support/receiver';
+import type { Answer, ReceivedCall } from '../support/receiver';
 import {
   answering,
   httpOperation,
@@ -116,7 +116,7 @@ test('one key with another payload, or of another operation, is a conflict; of a
 
 test('a refusal is tried again within the budget of the caller, where that is the smaller one', async () => {
   const vendor = await connection();
-  answering(rig.receiver, vendor, { status: 503 }, { status: 500 });
+  answering(rig.receiver, vendor, { status: 503 }, { status: 429 });
   expect(await send(orderOf(vendor.name))).toMatchObject({
     kind: 'settled',
     delivery: { state: 'Acknowledged', attempts: 3 },
@@ -160,17 +160,11 @@ test('Retry-After is honoured, and never shortens the profile', async () => {
   expect(performance.now() - started).toBeGreaterThan(950);
 });
 
-test.each<[string, number, object, string]>([
-  ['a permanent 4xx', 422, {}, 'permanent_refusal'],
-  ['410, which pauses nothing', 410, {}, 'target_gone'],
-  [
-    'a status of 2xx that is no success',
-    202,
-    { success: { statuses: [201], body: null } },
-    'status_refused',
-  ],
-])('%s fails at once', async (_, status, changes, reason) => {
-  const vendor = await connection(changes);
+test.each<[string, number, string]>([
+  ['a permanent 4xx', 422, 'permanent_refusal'],
+  ['410, which pauses nothing', 410, 'target_gone'],
+])('%s fails at once', async (_, status, reason) => {
+  const vendor = await connection();
   answering(rig.receiver, vendor, { status, body: 'no' });
   const failed = sent(await send(orderOf(vendor.name)));
   expect(failed).toMatchObject({ state: 'Failed', attempts: 1, reason, uncertain: false });
@@ -187,19 +181,25 @@ test('a body that declares a failure is one, whatever the status', async () => {
   });
 });
 
-test.each<[string, 'hang' | 'reset' | { status: number }, string]>([
+test.each<[string, Answer, string]>([
   ['never answers', 'hang', 'timed_out'],
   ['breaks the connection off', 'reset', 'answer_lost'],
   ['stands behind a gateway that lost it', { status: 504 }, 'answer_lost'],
+  ['fails in the middle of it', { status: 500 }, 'status_refused'],
+  ['sends to the page of what it made', { status: 303 }, 'redirect_refused'],
+  [
+    'answers with a status that is no declared success',
+    { status: 202, body: '{"ok":true}' },
+    'status_refused',
+  ],
+  ['answers without what the check compares', { status: 201, body: '{"ok":' }, 'body_refused'],
 ])('a vendor that takes it and %s is not sent it again: nobody knows', async (_, fault, reason) => {
-  const vendor = await connection({ timeoutMs: 300 });
+  const success = { statuses: [200, 201], body: { pointer: '/ok', equals: true } };
+  const vendor = await connection({ timeoutMs: 300, success });
   answering(rig.receiver, vendor, fault);
   const failed = sent(await send(orderOf(vendor.name)));
   expect(failed).toMatchObject({
-    state: 'Failed',
-    reason: 'uncertain',
-    uncertain: true,
-    attempts: 1,
+    ...{ state: 'Failed', reason: 'uncertain', uncertain: true, attempts: 1 },
   });
   expect(await attempts(failed)).toMatchObject([{ outcome: 'unknown', reason }]);
   expect(vendor.calls()).toHaveLength(1);
@@ -213,7 +213,7 @@ test.each<[string, 'hang' | 'reset' | { status: number }, string]>([
 
 test('where the vendor knows a key of its own, it is sent again with the same one', async () => {
   const vendor = await connection({ timeoutMs: 300, idempotencyHeader: 'idempotency-key' });
-  answering(rig.receiver, vendor, 'hang', 'reset');
+  answering(rig.receiver, vendor, 'hang', { status: 500 });
   const delivery = sent(await send(orderOf(vendor.name)));
   expect(delivery).toMatchObject({ state: 'Acknowledged', attempts: 3, uncertain: false });
   const keys = vendor.calls().map(({ headers }) => headers['idempotency-key']);
@@ -288,7 +288,7 @@ test('a rate limit of the connector makes them wait, and loses none', async () =
 
 test('while Temporal is away it is accepted, and a loop starts it later', async () => {
   const vendor = await connection();
-  const lost = jest.spyOn(rig, 'workflows').mockImplementationOnce(() => {
+  const lost = jest.spyOn(rig, 'workflows').mockImplementation(() => {
     throw new Error('Temporal is away');
   });
   const order = orderOf(vendor.name, { waitMs: 0 });

@@ -77,6 +77,9 @@ export function newApprovalId(): string {
   return randomUUID();
 }
 
+/** As the delivery's row has it. */
+export type DeliveryApproval = Pick<CarriedApproval, 'approvalId' | 'approver'>;
+
 interface Carried {
   readonly approval: CarriedApproval;
   readonly token: string;
@@ -113,6 +116,22 @@ export async function approveCarried(
   if (answer.kind === 'approver_is_requester') {
     throw new WaybillError('approver_is_requester', '', { field: 'approval' });
   }
+  return answer.kind === 'decided';
+}
+
+/**
+ * Approves by the approval of the delivery that the action sends; the row looks that it is that one.
+ * @returns whether that was news
+ */
+export async function approveByDelivery(
+  services: Deciding,
+  { tenantId, actionId }: ActionRef,
+  { approvalId, approver }: DeliveryApproval,
+): Promise<boolean> {
+  const answer = await decide(services, {
+    ...{ tenantId, actionId, decision: 'approved', by: approver, reason: null },
+    ...{ via: 'delivery', approvalId, token: null },
+  });
   return answer.kind === 'decided';
 }
 

@@ -15,7 +15,14 @@ import type { ActionSigner } from '../../domain/receipts';
 import type { ActionLedger, CapabilityCatalog } from '../../domain/registry-ports';
 import { point } from '../../points';
 import { canonicalJson } from '../../schemas/canonical-json';
-import { approveCarried, carriedApproval, decide, newApprovalId } from './approvals';
+import {
+  approveByDelivery,
+  approveCarried,
+  carriedApproval,
+  decide,
+  type DeliveryApproval,
+  newApprovalId,
+} from './approvals';
 import { nudge, type AttendReason } from './nudging';
 import { sizeProblem, type RequestChecks } from './request-checks';
 import { decideCancel, decideResolution } from './settling';
@@ -41,7 +48,7 @@ export interface StartServices {
 export function actionService(services: StartServices): ActionService {
   return {
     start: async (order) => {
-      const { kind } = await startAction(services, { ...order, deliveryId: null });
+      const { kind } = await startAction(services, { ...order, delivery: null });
       return kind === 'conflict'
         ? { kind, detail: 'the id belongs to another capability or another request' }
         : { kind };
@@ -75,6 +82,14 @@ export function actionService(services: StartServices): ActionService {
   };
 }
 
+interface DeliveryOrder extends ActionOrder {
+  /** The delivery that it is started for, with the approval of what that sends; null: none. */
+  readonly delivery: {
+    readonly deliveryId: string;
+    readonly approval: DeliveryApproval | null;
+  } | null;
+}
+
 /**
  * Starts the action, or meets the one that is there.
  * @throws WaybillError `capability_unavailable`, `action_request_invalid`, `stale_plan` (a new one, and the
@@ -83,7 +98,7 @@ export function actionService(services: StartServices): ActionService {
  */
 export async function startAction(
   services: StartServices,
-  order: ActionOrder & { readonly deliveryId: string | null },
+  order: DeliveryOrder,
 ): Promise<{ readonly kind: 'started' | 'existing' | 'conflict' }> {
   const bytes = Buffer.from(canonicalJson(order.request));
   const tooLarge = sizeProblem(bytes);
@@ -91,7 +106,8 @@ export async function startAction(
   const known = await admit(services, order, bytes);
   if (known !== null) return known;
   const carried = await carriedApproval(services.data, order, bytes);
-  const { tenantId, actionId, capabilityId, affinityKey, requestedBy, deliveryId } = order;
+  const { tenantId, actionId, capabilityId, affinityKey, requestedBy, delivery } = order;
+  const deliveryId = delivery?.deliveryId ?? null;
   const { deadlineMs, retryBudget, ifCatalogRevision = null } = order;
   const answer = await services.ledger.startAction({
     ...{ tenantId, actionId, capabilityId, affinityKey, requestedBy, deliveryId },
@@ -105,11 +121,23 @@ export async function startAction(
     const { requestDigest, affinityKey: kept } = answer.action;
     const identity = { tenantId, actionId, capabilityId, requestDigest, affinityKey: kept };
     // Before its workflow asks for what is there. One that waits for it is told.
-    const news = carried !== null && (await approveCarried(services, order, carried));
+    const news =
+      carried === null
+        ? await approveForDelivery(services, order)
+        : await approveCarried(services, order, carried);
     services.attend(identity, news && answer.kind === 'existing' ? 'nudge' : 'start');
   }
   await point('action.started');
   return { kind: answer.kind };
+}
+
+/** A lost worker may have left the action without it: whoever meets it may call this again. */
+export async function approveForDelivery(
+  services: StartServices,
+  { delivery, ...ref }: ActionRef & Pick<DeliveryOrder, 'delivery'>,
+): Promise<boolean> {
+  if (delivery === null || delivery.approval === null) return false;
+  return await approveByDelivery(services, ref, delivery.approval);
 }
 
 /** Null: it may start. An action that is there is met also when its capability is gone. */

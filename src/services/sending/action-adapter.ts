@@ -29,6 +29,8 @@ export const actionAdapter: SendingAdapter<ActionOperation> = {
           deadlineMs: info.deadlineInMs,
           attempts: info.budgetAttempts,
           config: info.connection.config ?? {},
+          policyDecision: info.policyDecision,
+          approval: info.approval,
         },
       },
       signal,

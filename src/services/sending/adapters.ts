@@ -56,7 +56,9 @@ export async function meetSending(
     return actionAdapter.send(services, { ...attempt, operation: known }, signal);
   }
   if (!takeOver && endsInMs > 0) return { kind: 'in_flight', attempt: attempt.attempt, endsInMs };
-  const resendable = operation !== null && adapterOf(operation).resendable(operation);
+  // What was begun as something else is not the same request.
+  const same = operation !== null && targetId.startsWith(`${operation.kind}/`);
+  const resendable = same && adapterOf(operation).resendable(operation);
   return closeWithVerdict(services, attempt, {
     verdict: unknownVerdict('worker_lost', { resendable }),
     detail: 'the worker was lost during the attempt; the vendor may have taken it',

@@ -175,10 +175,8 @@ async function authorized(
         secret: [value],
       };
     case 'query': {
-      const [at = '', query] = url.split('?', 2);
       const own = `${auth.name}=${encodeURIComponent(value)}`;
-      const full = query === undefined ? `${at}?${own}` : `${at}?${query}&${own}`;
-      return { url: full, headers, secret: [value] };
+      return { url: `${url}${url.includes('?') ? '&' : '?'}${own}`, headers, secret: [value] };
     }
   }
 }
