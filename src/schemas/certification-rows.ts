@@ -32,6 +32,7 @@ export const CertificationRow = z.object({
   reason: z.string().nullable(),
   reportSha256: z.string().nullable(),
   evidenceId: z.string().nullable(),
+  statement: z.string().nullable(),
   /** Null, and the results with it: another tenant's sandbox. */
   instanceId: z.string().nullable(),
   results: Results.nullable(),
