@@ -57,7 +57,7 @@ create function waybill.certification_shown(c waybill.certifications, p_tenant t
 -- Asks for a version to be put to a suite. A certification belongs to its version, which may be every
 -- tenant's, and its row to the sandbox's tenant: hence the definer, who looks whose the connector is.
 -- Answers: unknown_version | revoked | nothing_to_try |
--- no_artifact | unknown_instance | untrusted_signer | started | running | passed; the last three with
+-- no_artifact | unknown_instance | instance_serves | untrusted_signer | started | running | passed; the last three with
 -- the certification.
 create function waybill.request_certification(
   p_tenant text, p_connector text, p_version text, p_suite text, p_wish jsonb
@@ -90,6 +90,11 @@ begin
     where tenant_id = p_tenant and instance_id = p_wish->>'instance';
   if not found or i.connector_id <> p_connector or i.version <> p_version or i.status <> 'enabled' then
     return jsonb_build_object('answer', 'unknown_instance');
+  end if;
+  -- Real actions would be at the host, and at the provider's account, that the suite plays with.
+  if exists (select from waybill.bindings b where b.tenant_id = p_tenant
+      and b.instance_id = i.instance_id and b.enabled) then
+    return jsonb_build_object('answer', 'instance_serves');
   end if;
   select * into s from waybill.settings;
   if s.trusted_signers is not null and not exists (select from jsonb_each(s.trusted_signers) t

@@ -162,6 +162,11 @@ function refusal(
         'instance',
         `${instance} is no enabled instance of this connector and version ${version} in this tenant`,
       );
+    case 'instance_serves':
+      return refused(
+        'instance',
+        `${instance} has an enabled binding, so it is no sandbox: name an instance that no action is routed to`,
+      );
     case 'untrusted_signer':
       return refused(
         '',

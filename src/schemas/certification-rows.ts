@@ -48,7 +48,7 @@ export const RequestCertificationAnswer = z.discriminatedUnion('answer', [
   z.object({
     answer: z.enum([
       ...(['unknown_version', 'revoked', 'nothing_to_try', 'no_artifact'] as const),
-      ...(['unknown_instance', 'untrusted_signer'] as const),
+      ...(['unknown_instance', 'instance_serves', 'untrusted_signer'] as const),
     ]),
   }),
 ]);

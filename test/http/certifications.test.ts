@@ -11,7 +11,15 @@ import { judgeCertification, tryConformanceGroup } from '../../src/services/cert
 import { publishFleet } from '../../src/services/publications';
 import { WaybillError } from '../../src/domain/errors';
 import { CONFORMANCE_GROUPS, SUITE_VERSION } from '../../src/domain/conformance';
-import { account, capability, connector, fleetOf, instance, tracker } from '../support/fleet-texts';
+import {
+  account,
+  binding,
+  capability,
+  connector,
+  fleetOf,
+  instance,
+  tracker,
+} from '../support/fleet-texts';
 import { Harness } from './harness';
 
 const ARTIFACT = `artifactDigest: ${'a'.repeat(64)}`;
@@ -27,6 +35,8 @@ beforeAll(async () => {
       connector('id: hooks', 'status: draft', ARTIFACT),
       instance('id: hooks', 'connector: hooks'),
     ],
+    ...[tracker('version: 4.0.0', ARTIFACT), account('id: busy', 'version: 4.0.0')],
+    binding('instance: busy'),
     connector('id: theirs', 'tenant: globex'),
     connector('id: idle', 'webhookScheme: null', ARTIFACT),
     tracker('version: 3.0.0', 'status: revoked'),
@@ -68,6 +78,7 @@ describe('listing connectors', () => {
         'tracker 1.0.0',
         'tracker 2.0.0',
         'tracker 3.0.0',
+        'tracker 4.0.0',
       ],
     ]);
     expect(shown.find(({ version }) => version === '2.0.0')).toMatchObject({
@@ -82,7 +93,10 @@ describe('listing connectors', () => {
     const { body } = await ask('?connectorId=tracker&limit=2');
     expect(body['connectors']).toHaveLength(2);
     const next = await ask(`?connectorId=tracker&limit=2&cursor=${String(body['nextCursor'])}`);
-    expect(next.body).toMatchObject({ connectors: [{ version: '3.0.0' }], nextCursor: null });
+    expect(next.body).toMatchObject({
+      connectors: [{ version: '3.0.0' }, { version: '4.0.0' }],
+      nextCursor: null,
+    });
     expect((await ask('?state=draft')).body['connectors']).toHaveLength(2);
   });
 });
@@ -92,6 +106,7 @@ describe('certifying', () => {
     ['of a version that is not there', { version: '9.0.0', instance: 'main' }, 404, 'not_found'],
     ['on an instance of another version', { version: '1.0.0', instance: 'newer' }, 409, 'instance'],
     ['on an instance that is not there', { version: '1.0.0', instance: 'nobody' }, 409, 'instance'],
+    ['on an instance that serves', { version: '4.0.0', instance: 'busy' }, 409, 'instance'],
     ['of what nothing can vouch for', { version: '2.0.0', instance: 'newer' }, 409, 'version'],
     ['of a revoked version', { version: '3.0.0', instance: 'main' }, 409, 'version'],
   ])('%s is refused', async (_name, body, status, told) => {
