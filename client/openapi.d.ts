@@ -876,6 +876,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/factory/connectors/{connectorId}/certifications/{version}/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The newest report of a version that passed: the bytes that its evidence is about. */
+        get: operations["readCertificationReport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/plans/verify": {
         parameters: {
             query?: never;
@@ -1991,6 +2008,8 @@ export interface components {
             /** @description That were tried. */
             groups: ("basics" | "tokens" | "capabilities" | "fences" | "recovery" | "webhooks" | "lifecycle")[];
             evidenceId: string | null;
+            /** @description The evidence: a signed statement (JWS) whose contentDigest is that of the report. */
+            statement: string | null;
             /** @description SHA-256 of the report, an artifact. */
             reportSha256: string | null;
             /** @description Null: another tenant's sandbox. */
@@ -2013,6 +2032,29 @@ export interface components {
             }[] | null;
             workflowId: string;
             workflowUrl: string | null;
+        };
+        ConformanceReport: {
+            /** @constant */
+            kind: "waybill-conformance-report";
+            /** @constant */
+            v: 1;
+            suiteVersion: string;
+            connectorId: string;
+            version: string;
+            counts: {
+                passed: number;
+                failed: number;
+                skipped: number;
+            };
+            cases: ({
+                id: string;
+                /** @enum {string} */
+                verdict: "passed" | "failed" | "skipped";
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
         };
         ConnectionEventAnswer: {
             /**
@@ -7799,7 +7841,10 @@ export interface operations {
     certifyConnector: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your own, new with each request: repeated with the same one, a request is answered the same and done once. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 connectorId: string;
             };
@@ -7923,7 +7968,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `certification_refused`: The connector version cannot be certified that way. */
+            /** @description `idempotency_in_flight`: A request with this Idempotency-Key is under way; ask again for its answer. `certification_refused`: The connector version cannot be certified that way. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7934,6 +7979,15 @@ export interface operations {
             };
             /** @description `body_too_large`: The body is larger than this ingress accepts. */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; take a new one for a new request. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7989,6 +8043,92 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Certification"];
+                };
+            };
+            /** @description `invalid_request`: A field of the request is missing or wrong. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: A valid bearer token is required. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is nothing of that name or id here. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many calls in a minute; `Retry-After` says when to go on. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal`: Something went wrong inside Waybill; see its log. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage_unavailable`: Postgres does not answer; nothing was stored. `token_keys_unavailable`: The keys that tokens are verified with cannot be fetched. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readCertificationReport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                connectorId: string;
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report; its SHA-256 is in the statement. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConformanceReport"];
                 };
             };
             /** @description `invalid_request`: A field of the request is missing or wrong. */

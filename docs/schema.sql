@@ -1779,6 +1779,9 @@ function read_catalog_revision() returns bigint, sql, stable
 function read_certification(p_tenant text, p_connector text, p_version text) returns jsonb, sql, stable, security definer
   grant execute to waybill_data
 
+function read_certification_report(p_tenant text, p_connector text, p_version text) returns bytea, sql, stable, security definer
+  grant execute to waybill_data
+
 function read_delivery_facts(p_tenant text, p_delivery uuid) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 

@@ -47,6 +47,8 @@ create function waybill.certification_shown(c waybill.certifications, p_tenant t
     'suiteVersion', c.suite_version, 'state', c.state, 'run', c.run, 'requestedBy', c.requested_by,
     'requestedAt', waybill.utc_text(c.requested_at), 'finishedAt', waybill.utc_text(c.finished_at),
     'reason', c.reason, 'reportSha256', encode(c.report_sha256, 'hex'), 'evidenceId', c.evidence_id,
+    'statement', (select e.statement from waybill.evidence_statements e
+      where e.evidence_id = c.evidence_id),
     'instanceId', case when c.tenant_id = p_tenant then c.instance_id end,
     'results', case when c.tenant_id = p_tenant then c.results end,
     'verdicts', (select coalesce(jsonb_object_agg(g.key, (select coalesce(jsonb_agg(r.value->>'verdict'), '[]')
@@ -55,7 +57,7 @@ create function waybill.certification_shown(c waybill.certifications, p_tenant t
 -- Asks for a version to be put to a suite. A certification belongs to its version, which may be every
 -- tenant's, and its row to the sandbox's tenant: hence the definer, who looks whose the connector is.
 -- Answers: unknown_version | revoked | nothing_to_try |
--- no_artifact | unknown_instance | untrusted_signer | started | running | passed; the last three with
+-- no_artifact | unknown_instance | instance_serves | untrusted_signer | started | running | passed; the last three with
 -- the certification.
 create function waybill.request_certification(
   p_tenant text, p_connector text, p_version text, p_suite text, p_wish jsonb
@@ -89,6 +91,11 @@ begin
   if not found or i.connector_id <> p_connector or i.version <> p_version or i.status <> 'enabled' then
     return jsonb_build_object('answer', 'unknown_instance');
   end if;
+  -- Real actions would be at the host, and at the provider's account, that the suite plays with.
+  if exists (select from waybill.bindings b where b.tenant_id = p_tenant
+      and b.instance_id = i.instance_id and b.enabled) then
+    return jsonb_build_object('answer', 'instance_serves');
+  end if;
   select * into s from waybill.settings;
   if s.trusted_signers is not null and not exists (select from jsonb_each(s.trusted_signers) t
       where t.value->>'x' = p_wish->>'signer') then
@@ -120,6 +127,18 @@ begin atomic
     where c.connector_id = p_connector and c.version = p_version
       and waybill.connector_is_visible(c.connector_id, p_tenant)
     order by c.requested_at desc limit 1;
+end;
+
+-- The bytes of the newest report of a version, for the tenant in whose sandbox it was made; null: there
+-- is none for it.
+create function waybill.read_certification_report(p_tenant text, p_connector text, p_version text)
+returns bytea language sql stable security definer set search_path = pg_catalog, pg_temp
+begin atomic
+  select r.content from waybill.certifications c
+    join waybill.artifacts r on r.tenant_id = c.tenant_id and r.sha256 = c.report_sha256
+    where c.connector_id = p_connector and c.version = p_version and c.tenant_id = p_tenant
+      and c.state = 'passed' and waybill.connector_is_visible(c.connector_id, p_tenant)
+    order by c.finished_at desc limit 1;
 end;
 
 -- What a run is about. Answers over (it is not the run that is under way) | due, with the version, the
@@ -234,7 +253,8 @@ grant select on waybill.certifications to waybill_observer;
 grant execute on function waybill.utc_text(timestamptz) to waybill_data, waybill_operations;
 grant execute on function
   waybill.request_certification(text, text, text, text, jsonb),
-  waybill.read_certification(text, text, text)
+  waybill.read_certification(text, text, text),
+  waybill.read_certification_report(text, text, text)
   to waybill_data;
 grant execute on function
   waybill.certification_work(text, text, text, integer),

@@ -1,6 +1,8 @@
 /** `waybill certify`: puts a version to the conformance suite, and shows how far that is. */
+import { writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
+import { WaybillError } from '../domain/errors';
 import type { Certification } from '../schemas/api-connectors';
 import { openApi, withApiOptions, type ApiOptions } from './support/api-access';
 import type { ApiClient } from './support/api-client';
@@ -14,6 +16,7 @@ interface CertifyOptions extends ApiOptions {
   readonly credential?: string;
   readonly cases?: string;
   readonly vectors?: string;
+  readonly report?: string;
   readonly wait: boolean;
   readonly json?: true;
 }
@@ -34,6 +37,10 @@ export function addCertify(program: Command): void {
       .option('--credential <revision>', 'a credential revision of it (default: its newest)')
       .option('--cases <file>', 'JSON: {capability: {valid: […], invalid: […], slow: …}}')
       .option('--vectors <file>', 'requests for its webhook scheme, as `waybill scheme test`')
+      .option(
+        '--report <file>',
+        'where to write the report that its evidence is about, once passed',
+      )
       .option('--no-wait', 'only start it')
       .option('--json', 'answer as JSON'),
   )
@@ -60,7 +67,18 @@ async function certify(connectorId: string, options: CertifyOptions): Promise<vo
     ...(credential === undefined ? {} : { credential }),
   });
   const certification = options.wait ? await follow(api, asked) : asked;
+  if (options.report !== undefined && certification.state === 'passed') {
+    await write(options.report, await api.connectors.readReport(connectorId, version));
+  }
   await print(certification, options.json ?? false);
+}
+
+/** @throws WaybillError `config_invalid` where the file cannot be written */
+async function write(file: string, report: string): Promise<void> {
+  await writeFile(file, report).catch((error: unknown) => {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new WaybillError('config_invalid', `--report: ${why}`, { field: '--report' });
+  });
 }
 
 /** Until it is over; each group as it was tried goes to standard error. */

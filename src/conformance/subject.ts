@@ -28,10 +28,8 @@ export interface ConformanceSubject {
 /** What its connector's scheme is tried with; null: it receives no webhooks. */
 export interface ConformanceWebhooks {
   readonly scheme: WebhookScheme;
-  /** The author's own ones. */
+  /** Those that ship with the scheme, and the author's own ones. */
   readonly vectors: readonly VectorVendor[];
-  /** It comes with Waybill, whose own vectors are run with each release. */
-  readonly shipped: boolean;
 }
 
 /** What the host says to whoever it registered with. Each answers a problem, or null. */

@@ -23,6 +23,10 @@ export const certificationStatements = {
     name: 'certification_read',
     text: 'select waybill.read_certification($1, $2, $3) as answer',
   },
+  report: {
+    name: 'certification_report',
+    text: 'select waybill.read_certification_report($1, $2, $3) as answer',
+  },
   work: {
     name: 'certification_work',
     text: 'select waybill.certification_work($1, $2, $3, $4) as answer',
@@ -64,6 +68,17 @@ export async function readCertification(
 ): Promise<CertificationRow | null> {
   const answer = await ask(db, certificationStatements.read, [tenantId, connectorId, version]);
   return CertificationRow.nullable().parse(answer);
+}
+
+/** The bytes whose digest its evidence names; null where the tenant's sandbox made none. */
+export async function readCertificationReport(
+  db: Database,
+  tenantId: TenantId,
+  { connectorId, version }: Pick<CertificationRef, 'connectorId' | 'version'>,
+): Promise<Buffer | null> {
+  const values = [tenantId, connectorId, version];
+  const content = await ask(db, certificationStatements.report, values);
+  return Buffer.isBuffer(content) ? content : null;
 }
 
 export async function certificationWork(

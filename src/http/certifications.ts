@@ -2,18 +2,24 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
-import { readCertification, requestCertification } from '../db/certifications';
+import {
+  readCertification,
+  readCertificationReport,
+  requestCertification,
+} from '../db/certifications';
 import { countCases, SUITE_VERSION } from '../domain/conformance';
 import { WaybillError } from '../domain/errors';
 import {
   Certification,
   CertificationParams,
   CertifyBody,
+  ConformanceReport,
   ConnectorParams,
 } from '../schemas/api-connectors';
 import type { CertificationRow, RequestCertificationAnswer } from '../schemas/certification-rows';
 import { principalOf } from './authorization';
 import type { HttpDeps } from './deps';
+import { KEY_PROBLEMS } from './idempotency';
 import { answer, EVERY_CALL, needs, problems } from './openapi';
 import { certificationLinks } from './workflow-links';
 
@@ -26,7 +32,7 @@ export function certificationRoutes(app: FastifyInstance, deps: HttpDeps): void 
   typed.route({
     method: 'POST',
     url: '/factory/connectors/:connectorId/certify',
-    config: { scope: ADMIN },
+    config: { scope: ADMIN, idempotencyKey: 'optional', sideEffects: 'sandbox' },
     schema: {
       operationId: 'certifyConnector',
       summary:
@@ -40,6 +46,7 @@ export function certificationRoutes(app: FastifyInstance, deps: HttpDeps): void 
         202: answer('Under way: see its state.', Certification),
         ...problems([
           ...EVERY_CALL,
+          ...KEY_PROBLEMS,
           ...(['not_found', 'certification_refused', 'temporal_unreachable'] as const),
           'body_too_large',
         ]),
@@ -70,6 +77,33 @@ export function certificationRoutes(app: FastifyInstance, deps: HttpDeps): void 
       const found = await readCertification(deps.data, tenantId, request.params);
       if (found === null) throw new WaybillError('not_found');
       return shown(deps, found);
+    },
+  });
+  reportRoute(app, deps);
+}
+
+/** The very bytes, so that whoever has them can hold them against the statement. */
+function reportRoute(app: FastifyInstance, deps: HttpDeps): void {
+  app.withTypeProvider<ZodTypeProvider>().route({
+    method: 'GET',
+    url: '/factory/connectors/:connectorId/certifications/:version/report',
+    config: { scope: READ },
+    schema: {
+      operationId: 'readCertificationReport',
+      summary: 'The newest report of a version that passed: the bytes that its evidence is about.',
+      tags: ['connectors'],
+      security: needs(READ),
+      params: CertificationParams,
+      response: {
+        200: answer('The report; its SHA-256 is in the statement.', ConformanceReport),
+        ...problems([...EVERY_CALL, 'not_found']),
+      },
+    },
+    handler: async (request, reply) => {
+      const { tenantId } = principalOf(request);
+      const report = await readCertificationReport(deps.data, tenantId, request.params);
+      if (report === null) throw new WaybillError('not_found');
+      return reply.type('application/json').send(report as unknown as ConformanceReport);
     },
   });
 }
@@ -127,6 +161,11 @@ function refusal(
       return refused(
         'instance',
         `${instance} is no enabled instance of this connector and version ${version} in this tenant`,
+      );
+    case 'instance_serves':
+      return refused(
+        'instance',
+        `${instance} has an enabled binding, so it is no sandbox: name an instance that no action is routed to`,
       );
     case 'untrusted_signer':
       return refused(

@@ -100,6 +100,12 @@ export const Certification = z
     counts: z.object({ passed: z.int(), failed: z.int(), skipped: z.int() }),
     groups: z.array(z.enum(CONFORMANCE_GROUPS)).describe('That were tried.'),
     evidenceId: z.string().nullable(),
+    statement: z
+      .string()
+      .nullable()
+      .describe(
+        'The evidence: a signed statement (JWS) whose contentDigest is that of the report.',
+      ),
     reportSha256: z.string().nullable().describe('SHA-256 of the report, an artifact.'),
     instanceId: z.string().nullable().describe("Null: another tenant's sandbox."),
     cases: z.array(CertificationCase).nullable().describe("Null: another tenant's sandbox."),
@@ -108,3 +114,17 @@ export const Certification = z
   })
   .meta({ id: 'Certification' });
 export type Certification = z.infer<typeof Certification>;
+
+/** The document that a certification's evidence is about; what it says more is for people. */
+export const ConformanceReport = z
+  .looseObject({
+    kind: z.literal('waybill-conformance-report'),
+    v: z.literal(1),
+    suiteVersion: z.string(),
+    connectorId: z.string(),
+    version: z.string(),
+    counts: z.object({ passed: z.int(), failed: z.int(), skipped: z.int() }),
+    cases: z.array(z.looseObject({ id: z.string(), verdict: z.enum(CASE_VERDICTS) })),
+  })
+  .meta({ id: 'ConformanceReport' });
+export type ConformanceReport = z.infer<typeof ConformanceReport>;

@@ -32,6 +32,7 @@ export const CertificationRow = z.object({
   reason: z.string().nullable(),
   reportSha256: z.string().nullable(),
   evidenceId: z.string().nullable(),
+  statement: z.string().nullable(),
   /** Null, and the results with it: another tenant's sandbox. */
   instanceId: z.string().nullable(),
   results: Results.nullable(),
@@ -47,7 +48,7 @@ export const RequestCertificationAnswer = z.discriminatedUnion('answer', [
   z.object({
     answer: z.enum([
       ...(['unknown_version', 'revoked', 'nothing_to_try', 'no_artifact'] as const),
-      ...(['unknown_instance', 'untrusted_signer'] as const),
+      ...(['unknown_instance', 'instance_serves', 'untrusted_signer'] as const),
     ]),
   }),
 ]);

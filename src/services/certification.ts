@@ -26,6 +26,7 @@ import { canonicalJson } from '../schemas/canonical-json';
 import type { CertificationWork } from '../schemas/certification-rows';
 import { readStatement } from '../schemas/evidence-statements';
 import type { ShippedSchemes } from '../schemas/shipped-schemes';
+import { shippedVectors } from '../schemas/shipped-vectors';
 import { signStatement } from '../signing/evidence/sign';
 import { generateKeyText, importSigningKey, type SigningKey } from '../signing/keys';
 
@@ -60,7 +61,7 @@ export async function tryConformanceGroup(
   return counts ? tried(results) : { kind: 'over' };
 }
 
-/** Judges what was tried: evidence where every group was, and no case failed. */
+/** Judges what was tried: evidence where every group was, a case passed, and none failed. */
 export async function judgeCertification(
   services: CertificationServices,
   { reason, ...ref }: CertificationRef & { readonly reason: string | null },
@@ -69,11 +70,14 @@ export async function judgeCertification(
   if (work.answer === 'over') return { state: 'over' };
   const cases = CONFORMANCE_GROUPS.flatMap((group) => work.results[group] ?? []);
   const complete = CONFORMANCE_GROUPS.every((group) => work.results[group] !== undefined);
-  const passed = reason === null && complete && countCases(cases).failed === 0;
+  const counts = countCases(cases);
+  const idle = complete && counts.failed === 0 && counts.passed === 0;
+  const why = reason ?? (idle ? 'no case of the suite could be tried' : null);
+  const passed = why === null && complete && counts.failed === 0;
   const report = passed ? reportOf(services, ref, work, cases) : null;
   const end: CertificationVerdict =
     report === null
-      ? { verdict: 'failed', reason }
+      ? { verdict: 'failed', reason: why }
       : { verdict: 'passed', evidence: await evidenceOf(services, ref, { work, report }) };
   await point('certification.judged');
   const state = await concludeCertification(services.operations, ref, end, report);
@@ -93,7 +97,6 @@ async function setupOf(
 ): Promise<ConformanceSetup> {
   const { connectorId, version } = ref;
   const { host, webhookScheme: scheme, cases } = work;
-  const text = canonicalJson(scheme);
   return {
     subject: {
       ...(host ?? NO_HOST),
@@ -108,10 +111,7 @@ async function setupOf(
     webhooks:
       scheme === null
         ? null
-        : {
-            ...{ scheme, vectors: cases.vectors },
-            shipped: [...shippedSchemes().values()].some((one) => canonicalJson(one) === text),
-          },
+        : { scheme, vectors: [...shippedVectors(scheme, shippedSchemes()), ...cases.vectors] },
     // Another one for each try: what the one before has begun is another action.
     seed: [connectorId, version, ref.suiteVersion, ref.run, randomUUID()].join('/'),
     ...{ nowMs, signal },

@@ -2,12 +2,24 @@
  * Connectors and their certification by API, over a real Postgres. Doubled: starting the workflow,
  * which is noted.
  */
+import { createHash } from 'node:crypto';
+import { compactVerify, importJWK } from 'jose';
+import { ConformanceReport } from '../../src/schemas/api-connectors';
 import { readFleet } from '../../src/schemas/fleet';
 import { loadShippedSchemes } from '../../src/schemas/shipped-schemes';
+import { judgeCertification, tryConformanceGroup } from '../../src/services/certification';
 import { publishFleet } from '../../src/services/publications';
 import { WaybillError } from '../../src/domain/errors';
-import { SUITE_VERSION } from '../../src/domain/conformance';
-import { account, capability, connector, fleetOf, tracker } from '../support/fleet-texts';
+import { CONFORMANCE_GROUPS, SUITE_VERSION } from '../../src/domain/conformance';
+import {
+  account,
+  binding,
+  capability,
+  connector,
+  fleetOf,
+  instance,
+  tracker,
+} from '../support/fleet-texts';
 import { Harness } from './harness';
 
 const ARTIFACT = `artifactDigest: ${'a'.repeat(64)}`;
@@ -19,6 +31,12 @@ beforeAll(async () => {
     ...[capability(), tracker('status: draft', ARTIFACT), account()],
     tracker('version: 2.0.0', 'adapterRef: { kind: host, name: tracker-host, version: 1.4.0 }'),
     ...[account('id: newer', 'version: 2.0.0'), connector()],
+    ...[
+      connector('id: hooks', 'status: draft', ARTIFACT),
+      instance('id: hooks', 'connector: hooks'),
+    ],
+    ...[tracker('version: 4.0.0', ARTIFACT), account('id: busy', 'version: 4.0.0')],
+    binding('instance: busy'),
     connector('id: theirs', 'tenant: globex'),
     connector('id: idle', 'webhookScheme: null', ARTIFACT),
     tracker('version: 3.0.0', 'status: revoked'),
@@ -53,7 +71,15 @@ describe('listing connectors', () => {
     expect(status).toBe(200);
     const shown = body['connectors'] as { connectorId: string; version: string }[];
     expect(shown.map(({ connectorId, version }) => `${connectorId} ${version}`)).toEqual([
-      ...['github 1.0.0', 'idle 1.0.0', 'tracker 1.0.0', 'tracker 2.0.0', 'tracker 3.0.0'],
+      ...[
+        'github 1.0.0',
+        'hooks 1.0.0',
+        'idle 1.0.0',
+        'tracker 1.0.0',
+        'tracker 2.0.0',
+        'tracker 3.0.0',
+        'tracker 4.0.0',
+      ],
     ]);
     expect(shown.find(({ version }) => version === '2.0.0')).toMatchObject({
       ...{ tenantId: '_platform', provider: 'tracker', state: 'active', enabled: true },
@@ -67,8 +93,11 @@ describe('listing connectors', () => {
     const { body } = await ask('?connectorId=tracker&limit=2');
     expect(body['connectors']).toHaveLength(2);
     const next = await ask(`?connectorId=tracker&limit=2&cursor=${String(body['nextCursor'])}`);
-    expect(next.body).toMatchObject({ connectors: [{ version: '3.0.0' }], nextCursor: null });
-    expect((await ask('?state=draft')).body['connectors']).toHaveLength(1);
+    expect(next.body).toMatchObject({
+      connectors: [{ version: '3.0.0' }, { version: '4.0.0' }],
+      nextCursor: null,
+    });
+    expect((await ask('?state=draft')).body['connectors']).toHaveLength(2);
   });
 });
 
@@ -77,6 +106,7 @@ describe('certifying', () => {
     ['of a version that is not there', { version: '9.0.0', instance: 'main' }, 404, 'not_found'],
     ['on an instance of another version', { version: '1.0.0', instance: 'newer' }, 409, 'instance'],
     ['on an instance that is not there', { version: '1.0.0', instance: 'nobody' }, 409, 'instance'],
+    ['on an instance that serves', { version: '4.0.0', instance: 'busy' }, 409, 'instance'],
     ['of what nothing can vouch for', { version: '2.0.0', instance: 'newer' }, 409, 'version'],
     ['of a revoked version', { version: '3.0.0', instance: 'main' }, 409, 'version'],
   ])('%s is refused', async (_name, body, status, told) => {
@@ -164,4 +194,76 @@ describe('certifying', () => {
   test('of a version that nobody asked about has no state', async () => {
     expect(await ask('/tracker/certifications/2.0.0')).toMatchObject({ status: 404 });
   });
+});
+
+describe('a version that has passed', () => {
+  const path = '/hooks/certifications/1.0.0';
+
+  beforeAll(async () => {
+    await ask('/hooks/certify', { version: '1.0.0', instance: 'hooks' });
+    const services = {
+      ...{ operations: api.db.as('waybill_operations'), signingKey: api.key },
+      ...{ nowMs: Date.now, shippedSchemes: loadShippedSchemes },
+    };
+    const ref = { connectorId: 'hooks', version: '1.0.0', suiteVersion: SUITE_VERSION, run: 1 };
+    const { signal } = new AbortController();
+    for (const group of CONFORMANCE_GROUPS)
+      await tryConformanceGroup(services, { ...ref, group }, signal);
+    await judgeCertification(services, { ...ref, reason: null });
+  });
+
+  test('has a report and a statement that can be checked by anybody, with nothing else', async () => {
+    const { body } = await ask(path);
+    const report = await readReport('acme');
+    expect(report.headers.get('content-type')).toBe('application/json');
+    const bytes = Buffer.from(await report.arrayBuffer());
+    const statement = String(body['statement']);
+    const { payload } = await compactVerify(statement, await importJWK(api.key.publicJwk));
+    const claims = JSON.parse(Buffer.from(payload).toString('utf8')) as Record<string, unknown>;
+    expect(claims).toMatchObject({
+      ...{ connector: 'hooks', version: '1.0.0', kind: 'conformance', verdict: 'pass' },
+      contentDigest: createHash('sha256').update(bytes).digest('hex'),
+    });
+    expect(ConformanceReport.parse(JSON.parse(bytes.toString('utf8')))).toMatchObject({
+      ...{ connectorId: 'hooks', version: '1.0.0', suiteVersion: SUITE_VERSION },
+      cases: [{ id: 'webhooks/vectors', verdict: 'passed' }],
+    });
+  });
+
+  test('shows its evidence to every tenant, and its report to that of the sandbox alone', async () => {
+    const other = await ask(path, undefined, 'globex');
+    expect(other.body).toMatchObject({ state: 'passed', statement: expect.any(String) as string });
+    expect((await readReport('globex')).status).toBe(404);
+    expect((await ask('/tracker/certifications/1.0.0/report')).status).toBe(404);
+  });
+
+  test('is asked for by a key: the same answer, and no other request under it', async () => {
+    const wish = { version: '1.0.0', instance: 'hooks' };
+    const first = await keyed(wish);
+    const again = await keyed(wish);
+    expect([first.status, again.status]).toEqual([200, 200]);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(await again.json()).toEqual(await first.json());
+    const other = await keyed({ ...wish, instance: 'main' });
+    expect([other.status, await other.json()]).toMatchObject([
+      ...[422, { code: 'idempotency_key_reused' }],
+    ]);
+  });
+
+  async function readReport(tenant: string): Promise<Response> {
+    return await fetch(`${api.url}/factory/connectors${path}/report`, {
+      headers: { authorization: await bearer(tenant) },
+    });
+  }
+
+  async function keyed(body: object): Promise<Response> {
+    return await fetch(`${api.url}/factory/connectors/hooks/certify`, {
+      method: 'POST',
+      headers: {
+        ...{ authorization: await bearer(), 'content-type': 'application/json' },
+        'idempotency-key': '"certify-hooks"',
+      },
+      body: JSON.stringify(body),
+    });
+  }
 });

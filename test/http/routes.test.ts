@@ -122,6 +122,7 @@ describe('the OpenAPI document', () => {
       'get /.well-known/jwks.json',
       'get /factory/connectors',
       'get /factory/connectors/{connectorId}/certifications/{version}',
+      'get /factory/connectors/{connectorId}/certifications/{version}/report',
       'get /factory/deliveries',
       'get /factory/deliveries/{deliveryId}',
       'get /factory/subscriptions',

@@ -2,6 +2,7 @@
  * A draft of the reference connector with a sandbox and its host, and what certifies it on the real
  * Temporal server. Doubled: nothing.
  */
+import type { WorkflowHandle } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { certificationActivities } from '../../src/activities/certifications';
 import { requestCertification } from '../../src/db/certifications';
@@ -161,8 +162,11 @@ export class CertifyRig {
 
   async end(ref: CertificationRef): Promise<CertificationEnd> {
     await this.#workflows.start(tenantId(TENANT), ref);
-    const handle = this.rig.client.workflow.getHandle(certifyWorkflowId(ref));
-    return (await handle.result()) as CertificationEnd;
+    return (await this.handle(ref).result()) as CertificationEnd;
+  }
+
+  handle(ref: CertificationRef): WorkflowHandle {
+    return this.rig.client.workflow.getHandle(certifyWorkflowId(ref));
   }
 
   async row(): Promise<CertificationRow> {

@@ -11,6 +11,8 @@ import { ACTION_SCENARIOS } from '../support/action-history-scenarios';
 import { ActionRig } from '../support/action-rig';
 import { BULK_REPLAY_SCENARIOS } from '../support/bulk-replay-history-scenarios';
 import { BulkReplayRig } from '../support/bulk-replay-rig';
+import { CERTIFY_SCENARIOS } from '../support/certify-history-scenarios';
+import { CertifyRig } from '../support/certify-rig';
 import { DeliveryRig } from '../support/delivery-rig';
 import { SCENARIOS } from '../support/history-scenarios';
 import { workflowBundle } from '../support/workflow-bundle';
@@ -23,7 +25,8 @@ beforeAll(async () => {
   await recordDeliveries();
   await recordActions();
   await recordBulkReplays();
-}, 120_000);
+  await recordCertifications();
+}, 180_000);
 
 async function recordDeliveries(): Promise<void> {
   const rig = await DeliveryRig.start();
@@ -53,6 +56,15 @@ async function recordBulkReplays(): Promise<void> {
   await bulk.stop();
 }
 
+async function recordCertifications(): Promise<void> {
+  const certify = await CertifyRig.start();
+  await certify.work();
+  for (const [name, live] of Object.entries(CERTIFY_SCENARIOS)) {
+    keep(name, await certify.handle(await live(certify)).fetchHistory());
+  }
+  await certify.stop();
+}
+
 function keep(name: string, history: Parameters<typeof historyToJSON>[0]): void {
   writeFileSync(path.join(FOLDER, `${name}.json`), historyToJSON(history));
 }
@@ -61,6 +73,7 @@ const NAMES = [
   ...Object.keys(SCENARIOS),
   ...Object.keys(ACTION_SCENARIOS),
   ...Object.keys(BULK_REPLAY_SCENARIOS),
+  ...Object.keys(CERTIFY_SCENARIOS),
 ];
 
 function recorded(name: string): unknown {

@@ -5,6 +5,8 @@ import type { ConformanceWebhooks } from '../../conformance/subject';
 import { WaybillError } from '../../domain/errors';
 import { ConformanceCases } from '../../schemas/conformance';
 import { Duration } from '../../schemas/durations';
+import { loadShippedSchemes } from '../../schemas/shipped-schemes';
+import { shippedVectors } from '../../schemas/shipped-vectors';
 import { VectorFile } from '../../schemas/webhook-vectors';
 import { ListenAddress } from '../../schemas/listen-addresses';
 import type { ConformanceOptions } from './options';
@@ -38,16 +40,14 @@ export async function conformanceInputs(options: ConformanceOptions): Promise<Co
 }
 
 async function webhooksOf(options: ConformanceOptions): Promise<ConformanceWebhooks | null> {
-  const { scheme, vectors } = options;
-  if (scheme === undefined) {
+  const { scheme: name, vectors } = options;
+  if (name === undefined) {
     if (vectors === undefined) return null;
     throw invalid('--vectors', 'name their scheme, too: --scheme');
   }
-  return {
-    scheme: await namedScheme(scheme),
-    vectors: await fromFile(VectorFile, vectors, '--vectors', []),
-    shipped: !/[./\\]/.test(scheme),
-  };
+  const scheme = await namedScheme(name);
+  const own = await fromFile(VectorFile, vectors, '--vectors', []);
+  return { scheme, vectors: [...shippedVectors(scheme, loadShippedSchemes()), ...own] };
 }
 
 /** @throws WaybillError `config_invalid` naming the option */

@@ -1,5 +1,5 @@
 /** The calls of the HTTP API about connectors and their certification. */
-import type { z } from 'zod';
+import { z } from 'zod';
 import {
   Certification,
   ConnectorPage,
@@ -35,6 +35,17 @@ export class ConnectorsClient {
     const params = { path: { connectorId, version } };
     return this.#ask(Certification, (api, how) =>
       api.GET('/factory/connectors/{connectorId}/certifications/{version}', { params, ...how }),
+    );
+  }
+
+  /** Its very bytes, as text. */
+  readReport(connectorId: string, version: string): Promise<string> {
+    const params = { path: { connectorId, version } };
+    return this.#ask(z.string(), (api, how) =>
+      api.GET('/factory/connectors/{connectorId}/certifications/{version}/report', {
+        ...{ params, parseAs: 'text' as const },
+        ...how,
+      }),
     );
   }
 }

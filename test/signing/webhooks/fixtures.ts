@@ -9,7 +9,7 @@ import type { WebhookRequest } from '../../../src/signing/webhooks/request';
 
 export const shippedSchemes = loadShippedSchemes();
 
-export const VECTORS_FILE = path.join(__dirname, '../../fixtures/webhook-vectors.json');
+export const VECTORS_FILE = path.join(__dirname, '../../../schemes/vectors.json');
 const text = readFileSync(VECTORS_FILE, 'utf8');
 
 export const vectorVendors: readonly VectorVendor[] = VectorFile.parse(JSON.parse(text));

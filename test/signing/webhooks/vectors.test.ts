@@ -4,16 +4,13 @@
  * valid, and why not.
  */
 import { SignatureScheme } from '../../../src/schemas/webhook-schemes';
+import { shippedName as nameIn, shippedVectors } from '../../../src/schemas/shipped-vectors';
 import { compileScheme } from '../../../src/signing/webhooks/compile';
 import { runVectors } from '../../../src/signing/webhooks/vectors';
 import { shippedScheme, shippedSchemes, vectorFacts, vectorVendors } from './fixtures';
 
 /** Where a vendor's scheme of that name is shipped. */
-function shippedName(vendor: string, scheme: string): string {
-  if (scheme === 'default') return vendor;
-  const preferred = { hubspot: 'v3', 'generic-hmac': 'sha256-raw' }[vendor];
-  return scheme === preferred ? vendor : `${vendor}-${scheme}`;
-}
+const shippedName = (vendor: string, scheme: string) => nameIn(vendor, scheme, shippedSchemes);
 
 /** How a handshake is signed; it is part of the scheme that has the handshake. */
 const answers: readonly string[] = ['url-validation'];
@@ -64,4 +61,12 @@ it('no scheme ships that the file does not have, and each can be compiled', () =
     expect(compileScheme(scheme).scheme).toBe(scheme);
     expect(SignatureScheme.safeParse(scheme).success).toBe(true);
   }
+});
+
+it.each([...shippedSchemes.keys()])('%s ships with vectors to accept and to refuse', (name) => {
+  const vectors = shippedVectors(shippedScheme(name), shippedSchemes).flatMap((one) => one.vectors);
+  expect(new Set(vectors.map(({ valid }) => valid))).toEqual(new Set([true, false]));
+  expect(
+    shippedVectors({ ...shippedScheme(name), docs: 'https://own.test/' }, shippedSchemes),
+  ).toEqual([]);
 });
