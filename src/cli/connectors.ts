@@ -4,7 +4,10 @@ import { addList } from './connectors/list';
 import { addShow } from './connectors/show';
 
 export function addConnectors(program: Command): void {
-  const connectors = program.command('connectors').description('Find connector versions.');
+  const connectors = program
+    .command('connectors')
+    .description('Find connector versions.')
+    .addHelpText('after', '\nExample:\n  $ waybill connectors list --state certified\n');
   addList(connectors);
   addShow(connectors);
 }
