@@ -11,7 +11,7 @@ import type { RepinAnswer, RepinWish } from '../domain/repin';
 import type { TokenTrust } from '../schemas/host-messages';
 import type { SecretProvider } from '../secrets/provider';
 import type { SubscriptionServices } from '../services/subscriptions';
-import type { CallRates } from './rate-limits';
+import type { CallLimits } from './rate-limits';
 import type { TokenVerifier } from './tokens';
 
 /** Starts and wakes the workflows of deliveries. Both are hints: a loop does what they could not. */
@@ -137,8 +137,8 @@ export interface HttpDeps extends ServerDeps {
     outcome: IngressOutcome,
     about: { readonly tenantId: string; readonly connectorId: string },
   ) => void;
-  /** Calls a minute; many unless told. */
-  readonly callRates?: CallRates;
+  /** Of all parts of the process. */
+  readonly callLimits: CallLimits;
   /** How long an ingress is used without looking it up again; a second unless told. */
   readonly ingressKeptMs?: number;
   /** Bytes of bodies that are held at once; 256 MiB unless told. */

@@ -31,7 +31,7 @@ import { PROBLEM_TYPE, problemHandler, problemOf } from './problems';
 import { processRoutes } from './process-routes';
 import { eventRoutes } from './events';
 import { quotaRoutes } from './quotas';
-import { callLimits, DEFAULT_CALL_RATES, limitCalls, type CallLimits } from './rate-limits';
+import { limitCalls, type CallLimits } from './rate-limits';
 import { readmissionRoutes } from './readmissions';
 import { receiptRoutes } from './receipts';
 import { routeOperationRoutes } from './route-operations';
@@ -118,7 +118,7 @@ function registerParts(app: FastifyInstance, deps: HttpDeps): void {
     });
   }
   const { api: served, admin } = deps.serve;
-  const limits = callLimits(deps.callRates ?? DEFAULT_CALL_RATES);
+  const { callLimits: limits } = deps;
   if (admin !== null) {
     app.register((routes, _options, done) => {
       takeTokens(routes, admin.tokens, deps, limits);

@@ -12,6 +12,7 @@ import { closeAttempt, openAttempt } from '../../src/db/deliveries';
 import type { DeliveryRef } from '../../src/domain/delivery-activities';
 import { deliveryId, replayJobId, tenantId } from '../../src/domain/ids';
 import type { HttpDeps } from '../../src/http/deps';
+import { callLimits, DEFAULT_CALL_RATES } from '../../src/http/rate-limits';
 import { createServer } from '../../src/http/server';
 import { developmentTokens, issueDevelopmentToken } from '../../src/http/tokens/development';
 import type { Problem } from '../../src/schemas/api-problems';
@@ -120,6 +121,7 @@ export class Harness {
         start: (ref) => void this.started.push(ref.deliveryId),
         nudge: (ref) => void this.nudged.push(ref.deliveryId),
       },
+      callLimits: callLimits(DEFAULT_CALL_RATES),
       deliver: deliverDeps(data, this.started),
       replay: (ref, who) => decideReplay({ data, signingKey: this.key }, ref, who),
       bulkReplays: {
