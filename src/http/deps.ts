@@ -10,6 +10,7 @@ import type { Deliver } from '../domain/sending';
 import type { RepinAnswer, RepinWish } from '../domain/repin';
 import type { TokenTrust } from '../schemas/host-messages';
 import type { SecretProvider } from '../secrets/provider';
+import type { FleetReading } from '../services/publications/checked-fleets';
 import type { SubscriptionServices } from '../services/subscriptions';
 import type { CallLimits } from './rate-limits';
 import type { TokenVerifier } from './tokens';
@@ -79,6 +80,7 @@ export interface ServerDeps {
 export interface AdminDeps {
   readonly tokens: TokenVerifier;
   readonly subscriptions: SubscriptionServices;
+  readonly fleets: FleetReading;
 }
 
 /** A server that serves neither API nor ingress. */

@@ -22,6 +22,7 @@ import { connectionEventRoutes } from './connection-events';
 import { DEFAULT_PATIENCE } from './deps';
 import type { HttpDeps, LifecycleServerDeps, ServerDeps } from './deps';
 import { fleetRoutes } from './fleet';
+import { fleetPublicationRoutes } from './fleet-publications';
 import { hostRoutes } from './hosts';
 import { ingressRoutes } from './ingress';
 import { takeIdempotencyKeys } from './idempotency';
@@ -124,6 +125,7 @@ function registerParts(app: FastifyInstance, deps: HttpDeps): void {
       takeTokens(routes, admin.tokens, deps, limits);
       subscriptionChangeRoutes(routes, deps, admin);
       connectionEventRoutes(routes, deps, admin);
+      fleetPublicationRoutes(routes, deps, admin);
       done();
     });
   }

@@ -233,13 +233,16 @@ function httpDeps(parts: Parts, closers: Closers): HttpDeps {
   };
 }
 
-function servedParts({ config, options, pools, tokens }: Parts): HttpDeps['serve'] {
+function servedParts({ config, options, pools, tokens, secrets }: Parts): HttpDeps['serve'] {
   const { api, ingress } = options.serve;
   const { control } = pools;
   return {
     ingress,
     api: tokens === null || !api ? null : { tokens },
-    admin: tokens === null || control === null ? null : { tokens, ...adminDeps(config, control) },
+    admin:
+      tokens === null || control === null
+        ? null
+        : { tokens, ...adminDeps(config, control, secrets) },
   };
 }
 

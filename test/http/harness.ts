@@ -16,6 +16,7 @@ import { callLimits, DEFAULT_CALL_RATES } from '../../src/http/rate-limits';
 import { createServer } from '../../src/http/server';
 import { developmentTokens, issueDevelopmentToken } from '../../src/http/tokens/development';
 import type { Problem } from '../../src/schemas/api-problems';
+import { loadShippedSchemes } from '../../src/schemas/shipped-schemes';
 import { cachedSecrets } from '../../src/secrets/cache';
 import { envSecrets } from '../../src/secrets/env';
 import { actionSigner } from '../../src/services/actions/receipts';
@@ -148,6 +149,7 @@ export class Harness {
         ingress: true,
         admin: {
           tokens,
+          fleets: { schemes: loadShippedSchemes(), secrets: envSecrets(this.env) },
           subscriptions: {
             control: this.db.as('waybill_control'),
             tenantSecrets: ['env:TEST_'],

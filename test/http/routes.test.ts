@@ -166,6 +166,8 @@ describe('the OpenAPI document', () => {
       'post /v1/actions/{actionId}/resolve',
       'post /v1/connection-events',
       'post /v1/deliver',
+      'post /v1/fleet/apply',
+      'post /v1/fleet/diff',
       'post /v1/hosts/{replicaId}/drain',
       'post /v1/hosts/{replicaId}/heartbeat',
       'post /v1/hosts/{replicaId}/offline',
