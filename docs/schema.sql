@@ -661,6 +661,7 @@ table idempotency_keys
   idempotency_key text not null
   request_sha256 bytea not null
   claim_no integer not null default 1
+  effect_id uuid not null
   leased_until timestamp with time zone not null
   answer_status integer
   answer jsonb
@@ -1449,7 +1450,7 @@ function circuit_admits(r waybill.replicas, p_probes integer) returns boolean, s
 function claim_event_sinks(p_limit integer) returns TABLE(tenant_id text, sink_id text, lease_no bigint), sql, volatile
   grant execute to waybill_operations
 
-function claim_idempotency_key(p_tenant text, p_principal text, p_route text, p_key text, p_sha256 bytea, p_lease_ms integer, p_keep_ms bigint) returns jsonb, plpgsql, volatile
+function claim_idempotency_key(p_tenant text, p_principal text, p_route text, p_key text, p_sha256 bytea, p_lease_ms integer, p_keep_ms bigint, p_effect uuid) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
 function claim_unattended(p_limit integer, p_push_ms integer) returns TABLE(tenant_id text, delivery_id uuid, state text, connector_id text, event_type text, subscription_id text, wake boolean), sql, volatile

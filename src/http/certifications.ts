@@ -14,6 +14,7 @@ import {
 import type { CertificationRow, RequestCertificationAnswer } from '../schemas/certification-rows';
 import { principalOf } from './authorization';
 import type { HttpDeps } from './deps';
+import { KEY_PROBLEMS } from './idempotency';
 import { answer, EVERY_CALL, needs, problems } from './openapi';
 import { certificationLinks } from './workflow-links';
 
@@ -26,7 +27,7 @@ export function certificationRoutes(app: FastifyInstance, deps: HttpDeps): void 
   typed.route({
     method: 'POST',
     url: '/factory/connectors/:connectorId/certify',
-    config: { scope: ADMIN },
+    config: { scope: ADMIN, idempotencyKey: 'optional' },
     schema: {
       operationId: 'certifyConnector',
       summary:
@@ -40,6 +41,7 @@ export function certificationRoutes(app: FastifyInstance, deps: HttpDeps): void 
         202: answer('Under way: see its state.', Certification),
         ...problems([
           ...EVERY_CALL,
+          ...KEY_PROBLEMS,
           ...(['not_found', 'certification_refused', 'temporal_unreachable'] as const),
           'body_too_large',
         ]),

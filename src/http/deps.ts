@@ -131,7 +131,7 @@ export interface HttpDeps extends ServerDeps {
   };
   /** The URL under which vendors reach this server; schemes that sign a URL sign this one. */
   readonly publicBaseUrl: string;
-  /** Authenticates cursors; the same in every process of the deployment, at least 32 bytes. */
+  /** Authenticates cursors and makes references of ingresses; the same in every process of the deployment, at least 32 bytes. */
   readonly cursorKey: Uint8Array;
   readonly newDeliveryId: () => DeliveryId;
   /** Counts requests to ingresses by outcome. */

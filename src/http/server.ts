@@ -169,7 +169,7 @@ function takeTokens(
   requireTokens(app, tokens);
   limitCalls(app, limits);
   boundNesting(app);
-  takeIdempotencyKeys(app, deps.data, deps.log);
+  takeIdempotencyKeys(app, { ...deps, newEffectId: deps.newRequestId });
   app.addHook('onSend', (_request, reply, _payload, ready) => {
     void reply.header('cache-control', 'no-store');
     ready();
