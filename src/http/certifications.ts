@@ -27,7 +27,7 @@ export function certificationRoutes(app: FastifyInstance, deps: HttpDeps): void 
   typed.route({
     method: 'POST',
     url: '/factory/connectors/:connectorId/certify',
-    config: { scope: ADMIN, idempotencyKey: 'optional' },
+    config: { scope: ADMIN, idempotencyKey: 'optional', sideEffects: 'sandbox' },
     schema: {
       operationId: 'certifyConnector',
       summary:

@@ -20,8 +20,11 @@ import { HttpProblem } from './problems';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether a call of this route may carry, or must carry, an Idempotency-Key. */
-    idempotencyKey?: 'optional' | 'required';
+    /**
+     * Whether a call of this route may carry, or must carry, an Idempotency-Key; `own` where what the
+     * route makes has the key itself.
+     */
+    idempotencyKey?: 'optional' | 'required' | 'own';
   }
 }
 
@@ -75,7 +78,7 @@ export function takeIdempotencyKeys(app: FastifyInstance, shared: SharedByClaims
   const { data, log } = shared;
   app.addHook('preHandler', async (request, reply) => {
     const wanted = request.routeOptions.config.idempotencyKey;
-    if (wanted === undefined) return;
+    if (wanted === undefined || wanted === 'own') return;
     const key = keyOf(request);
     if (key !== null) await claimOrAnswer(request, reply, { ...shared, key });
     else if (wanted === 'required')

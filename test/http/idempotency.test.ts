@@ -146,7 +146,7 @@ describe('a request whose process died after it did what was asked for', () => {
       `insert into waybill.replay_jobs select (jsonb_populate_record(j, jsonb_build_object(
         'job_id', gen_random_uuid()))).* from waybill.replay_jobs j, generate_series(1, 19)`,
     );
-    for (const _again of [1, 2]) {
+    for (let again = 0; again < 2; again += 1) {
       await diedBeforeAnswers();
       const repeated = await plan('k-1');
       expect(repeated).toMatchObject({ status: 202, body: { jobId: first.body['jobId'] } });
