@@ -228,6 +228,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/fleet/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What publishing a fleet would change now; nothing is published. */
+        post: operations["diffFleet"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/fleet/apply": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Publishes what differs as one revision, or nothing; the same fleet again is nothing. */
+        post: operations["applyFleet"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/factory/deliveries": {
         parameters: {
             query?: never;
@@ -1459,6 +1493,19 @@ export interface components {
             reason?: "closed" | "attempt_open" | "outcome_unknown" | "cancel_requested" | "awaiting_approval" | "no_route" | "overtaken" | "host_unreachable" | "not_proven" | "asked" | "approved" | "denied" | "expired" | "withdrawn" | "no_binding" | "binding_disabled" | "instance_disabled" | "connector_disabled" | "version_not_active" | "evidence_expired" | "capability_not_offered" | "credential_revoked" | "affinity_unavailable";
             /** @description approval_required and approval_refused, of what is sent: what an approval must name. */
             requestDigest?: string;
+            /** @description Of a fleet, in the order of its lines: the first hundred. */
+            mistakes?: {
+                code: string;
+                /** @description Kind, id and position, such as `Target acme/ci (document 3)`. */
+                document: string;
+                line: number;
+                /** @description Its path; empty for the document as a whole. */
+                field: string;
+                /** @description What is wrong, and what to write instead. */
+                problem: string;
+            }[];
+            /** @description Of a fleet: how many there are. */
+            mistakeCount?: number;
             /** @description not_ready: each check with `ok` or what is wrong. */
             checks?: {
                 [key: string]: string;
@@ -2186,6 +2233,53 @@ export interface components {
             replicas: components["schemas"]["Replica"][];
             /** @description Null on the last page. */
             nextCursor: string | null;
+        };
+        FleetDifference: {
+            /** @description Of the catalog that it was compared with. */
+            revision: number;
+            differs: boolean;
+            changeCount: number;
+            /** @description The first 1000 of them. */
+            changes: {
+                /** @enum {string} */
+                kind: "Settings" | "Capability" | "Connector" | "Evidence" | "QuotaPolicy" | "Instance" | "Binding" | "Replica" | "Target" | "Subscription" | "EventSink";
+                /** @description `github@1.0.0` of a connector version, `issues.open@main` of a binding. */
+                id: string;
+                tenant?: string;
+                /** @enum {string} */
+                action: "create" | "update";
+                fields: {
+                    /** @description Dotted path. */
+                    field: string;
+                    /** @description Null where it was not there. */
+                    before: unknown;
+                    after: unknown;
+                }[];
+            }[];
+        };
+        PublishedFleet: {
+            /** @description Of the catalog now. */
+            revision: number;
+            /** @description False: all of it was there already, and the revision stays. */
+            changed: boolean;
+            changeCount: number;
+            /** @description The first 1000 of them. */
+            changes: {
+                /** @enum {string} */
+                kind: "Settings" | "Capability" | "Connector" | "Evidence" | "QuotaPolicy" | "Instance" | "Binding" | "Replica" | "Target" | "Subscription" | "EventSink";
+                /** @description `github@1.0.0` of a connector version, `issues.open@main` of a binding. */
+                id: string;
+                tenant?: string;
+                /** @enum {string} */
+                action: "create" | "update";
+                fields: {
+                    /** @description Dotted path. */
+                    field: string;
+                    /** @description Null where it was not there. */
+                    before: unknown;
+                    after: unknown;
+                }[];
+            }[];
         };
         IngressAnswer: {
             /** @constant */
@@ -3966,6 +4060,220 @@ export interface operations {
             };
             /** @description `body_too_large`: The body is larger than this ingress accepts. */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many calls in a minute; `Retry-After` says when to go on. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal`: Something went wrong inside Waybill; see its log. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage_unavailable`: Postgres does not answer; nothing was stored. `token_keys_unavailable`: The keys that tokens are verified with cannot be fetched. `publication_busy`: Another publication is under way; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    diffFleet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A fleet file: documents of YAML, or of JSON one document or a list of them. */
+        requestBody: {
+            content: {
+                "application/yaml": unknown;
+                "application/json": unknown;
+            };
+        };
+        responses: {
+            /** @description The difference. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FleetDifference"];
+                };
+            };
+            /** @description `invalid_request`: A field of the request is missing or wrong. `fleet_unreadable`: The fleet file cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: A valid bearer token is required. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `version_immutable`: A connector version never changes; publish a new one. `version_revoked`: A revoked version stays revoked; publish a new one. `capability_immutable`: A capability has one contract for ever; publish another one under another id. `replica_immutable`: A replica keeps all but its capacity; provision another one under another id. `revision_not_newer`: A binding changes only with a higher policyRevision, an instance with a higher configRevision. `evidence_immutable`: A statement of evidence never changes; publish another one under another id. `evidence_missing`: A version becomes active only with the evidence that this deployment requires. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `body_too_large`: The body is larger than this ingress accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `fleet_invalid`: The fleet file has a mistake; nothing was applied. `evidence_refused`: A statement of evidence cannot count: its signature, its signer, its time or what it binds. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many calls in a minute; `Retry-After` says when to go on. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal`: Something went wrong inside Waybill; see its log. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage_unavailable`: Postgres does not answer; nothing was stored. `token_keys_unavailable`: The keys that tokens are verified with cannot be fetched. `publication_busy`: Another publication is under way; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    applyFleet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A fleet file: documents of YAML, or of JSON one document or a list of them. */
+        requestBody: {
+            content: {
+                "application/yaml": unknown;
+                "application/json": unknown;
+            };
+        };
+        responses: {
+            /** @description Published, or there already. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PublishedFleet"];
+                };
+            };
+            /** @description `invalid_request`: A field of the request is missing or wrong. `fleet_unreadable`: The fleet file cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: A valid bearer token is required. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `version_immutable`: A connector version never changes; publish a new one. `version_revoked`: A revoked version stays revoked; publish a new one. `capability_immutable`: A capability has one contract for ever; publish another one under another id. `replica_immutable`: A replica keeps all but its capacity; provision another one under another id. `revision_not_newer`: A binding changes only with a higher policyRevision, an instance with a higher configRevision. `evidence_immutable`: A statement of evidence never changes; publish another one under another id. `evidence_missing`: A version becomes active only with the evidence that this deployment requires. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `body_too_large`: The body is larger than this ingress accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `fleet_invalid`: The fleet file has a mistake; nothing was applied. `evidence_refused`: A statement of evidence cannot count: its signature, its signer, its time or what it binds. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7709,7 +8017,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
             403: {
                 headers: {
                     [name: string]: unknown;

@@ -340,6 +340,7 @@ table connector_versions
   profiles text[] not null default '{}'::text[]
   artifact_digest text
   evidence_until timestamp with time zone not null default 'infinity'::timestamp with time zone
+  wake_pending boolean not null default false
   constraint connector_versions_pkey PRIMARY KEY (connector_id, version)
   constraint connector_versions_artifact_digest_check CHECK ((artifact_digest ~ '^[0-9a-f]{64}$'::text))
   constraint connector_versions_configuration_form_check CHECK ((jsonb_typeof(configuration_form) = 'object'::text))
@@ -351,6 +352,8 @@ table connector_versions
   constraint connector_versions_rate_limit_check CHECK (((rate_limit IS NULL) OR COALESCE(((((rate_limit ->> 'permits'::text))::integer >= 1) AND (((rate_limit ->> 'perMs'::text))::integer >= 1) AND (((rate_limit ->> 'burst'::text))::integer >= 1)), false)))
   constraint connector_versions_release_id_check CHECK (((length(release_id) >= 1) AND (length(release_id) <= 200)))
   constraint connector_versions_status_check CHECK ((status = ANY (ARRAY['draft'::text, 'certified'::text, 'active'::text, 'deprecated'::text, 'revoked'::text])))
+  CREATE INDEX versions_to_wake ON waybill.connector_versions USING btree (connector_id, version) WHERE wake_pending
+  CREATE TRIGGER versions_revoked BEFORE UPDATE OF status ON waybill.connector_versions FOR EACH ROW WHEN (((new.status = 'revoked'::text) AND (old.status <> 'revoked'::text))) EXECUTE FUNCTION waybill.mark_ended_subscription()
   row level security
   policy across_tenants for all to waybill_control, waybill_operations using true
   policy lifecycle for all to waybill_lifecycle using true
@@ -360,6 +363,7 @@ table connector_versions
   grant select to waybill_observer
   grant select to waybill_operations
   grant select (connector_id, version, manifest_digest) to waybill_lifecycle
+  grant update (wake_pending) to waybill_operations
 
 table connectors
   connector_id text not null
@@ -657,6 +661,7 @@ table idempotency_keys
   idempotency_key text not null
   request_sha256 bytea not null
   claim_no integer not null default 1
+  effect_id uuid not null
   leased_until timestamp with time zone not null
   answer_status integer
   answer jsonb
@@ -1445,7 +1450,7 @@ function circuit_admits(r waybill.replicas, p_probes integer) returns boolean, s
 function claim_event_sinks(p_limit integer) returns TABLE(tenant_id text, sink_id text, lease_no bigint), sql, volatile
   grant execute to waybill_operations
 
-function claim_idempotency_key(p_tenant text, p_principal text, p_route text, p_key text, p_sha256 bytea, p_lease_ms integer, p_keep_ms bigint) returns jsonb, plpgsql, volatile
+function claim_idempotency_key(p_tenant text, p_principal text, p_route text, p_key text, p_sha256 bytea, p_lease_ms integer, p_keep_ms bigint, p_effect uuid) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
 function claim_unattended(p_limit integer, p_push_ms integer) returns TABLE(tenant_id text, delivery_id uuid, state text, connector_id text, event_type text, subscription_id text, wake boolean), sql, volatile

@@ -85,6 +85,8 @@ create table waybill.idempotency_keys (
   request_sha256 bytea not null check (length(request_sha256) = 32),
   -- Grows with each claim: who comes late with an answer cannot write over that of another claim.
   claim_no integer not null default 1 check (claim_no >= 1),
+  -- Names what the request makes, the same for each claim: who takes over finds what is there already.
+  effect_id uuid not null,
   leased_until timestamptz not null,
   answer_status integer,
   -- {type, body}: content type, and the body's exact text.

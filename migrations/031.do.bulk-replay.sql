@@ -119,13 +119,17 @@ create function waybill.replay_progress(j waybill.replay_jobs) returns jsonb
     'watchOver', j.watch_until is null or j.watch_until < clock_timestamp(),
     'concluded', j.receipt is not null, 'now', clock_timestamp());
 
--- Makes a job that is to be planned. Answers planning | too_many (jobs of the tenant are not over).
+-- Makes a job that is to be planned. Answers planning, also where the job is there already; or too_many
+-- (jobs of the tenant are not over).
 create function waybill.create_replay(
   p_tenant text, p_job uuid, p_wish jsonb, p_limit integer
 ) returns jsonb language plpgsql as $$
 begin
   perform set_config('waybill.tenant', p_tenant, true);
   perform pg_advisory_xact_lock(hashtextextended('waybill.replays/' || p_tenant, 0));
+  if exists (select from waybill.replay_jobs where tenant_id = p_tenant and job_id = p_job) then
+    return jsonb_build_object('answer', 'planning');
+  end if;
   if (select count(*) from (select from waybill.replay_jobs
         where tenant_id = p_tenant and finished_at is null limit p_limit) o) >= p_limit then
     return jsonb_build_object('answer', 'too_many');

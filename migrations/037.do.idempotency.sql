@@ -3,13 +3,13 @@
 
 -- Claims a key for a request, for p_lease_ms on the database's clock; the caller renews that while it is
 -- at work. A key whose time is over (p_keep_ms after it was first claimed) counts as new. Answers {kind}:
---   claimed    with claim, which the answer must name;
+--   claimed    with claim, which the answer must name, and effectId: p_effect of the key's first claim;
 --   answered   with status and answer: give that;
 --   in_flight  with waitMs, the rest of the lease;
 --   reused     the key belongs to another request, answered or not.
 create function waybill.claim_idempotency_key(
   p_tenant text, p_principal text, p_route text, p_key text, p_sha256 bytea, p_lease_ms integer,
-  p_keep_ms bigint
+  p_keep_ms bigint, p_effect uuid
 ) returns jsonb language plpgsql as $$
 declare
   v_now timestamptz;
@@ -17,12 +17,14 @@ declare
 begin
   perform set_config('waybill.tenant', p_tenant, true);
   insert into waybill.idempotency_keys (tenant_id, principal, route, idempotency_key, request_sha256,
-      leased_until, expires_at)
-    values (p_tenant, p_principal, p_route, p_key, p_sha256,
+      effect_id, leased_until, expires_at)
+    values (p_tenant, p_principal, p_route, p_key, p_sha256, p_effect,
       clock_timestamp() + make_interval(secs => p_lease_ms / 1000.0),
       clock_timestamp() + make_interval(secs => p_keep_ms / 1000.0))
     on conflict do nothing returning * into k;
-  if found then return jsonb_build_object('kind', 'claimed', 'claim', k.claim_no); end if;
+  if found then
+    return jsonb_build_object('kind', 'claimed', 'claim', k.claim_no, 'effectId', k.effect_id);
+  end if;
   select * into k from waybill.idempotency_keys
     where tenant_id = p_tenant and principal = p_principal and route = p_route
       and idempotency_key = p_key for update;
@@ -42,11 +44,12 @@ begin
   update waybill.idempotency_keys set
       request_sha256 = p_sha256, claim_no = k.claim_no + 1, answer_status = null, answer = null,
       leased_until = v_now + make_interval(secs => p_lease_ms / 1000.0),
+      effect_id = case when k.expires_at > v_now then k.effect_id else p_effect end,
       expires_at = case when k.expires_at > v_now then k.expires_at
         else v_now + make_interval(secs => p_keep_ms / 1000.0) end
     where tenant_id = p_tenant and principal = p_principal and route = p_route
-      and idempotency_key = p_key;
-  return jsonb_build_object('kind', 'claimed', 'claim', k.claim_no + 1);
+      and idempotency_key = p_key returning * into k;
+  return jsonb_build_object('kind', 'claimed', 'claim', k.claim_no, 'effectId', k.effect_id);
 end
 $$;
 
@@ -81,7 +84,7 @@ $$;
 revoke execute on all functions in schema waybill from public;
 grant execute on function waybill.current_tenant() to public;
 grant execute on function
-  waybill.claim_idempotency_key(text, text, text, text, bytea, integer, bigint),
+  waybill.claim_idempotency_key(text, text, text, text, bytea, integer, bigint, uuid),
   waybill.renew_idempotency_key(text, text, text, text, integer, integer),
   waybill.keep_idempotent_answer(text, text, text, text, integer, integer, jsonb)
   to waybill_data;

@@ -23,6 +23,14 @@ create index instances_to_wake on waybill.instances (tenant_id, instance_id) whe
 create trigger instances_revoked before update of status on waybill.instances for each row
   when (new.status = 'revoked' and old.status <> 'revoked')
   execute function waybill.mark_ended_subscription();
+
+alter table waybill.connector_versions
+  -- It was revoked, and what is pending of the instances on it may not know yet.
+  add column wake_pending boolean not null default false;
+create index versions_to_wake on waybill.connector_versions (connector_id, version) where wake_pending;
+create trigger versions_revoked before update of status on waybill.connector_versions for each row
+  when (new.status = 'revoked' and old.status <> 'revoked')
+  execute function waybill.mark_ended_subscription();
 -- What is being sent through a connection.
 create index deliveries_being_sent on waybill.deliveries (tenant_id, instance_id)
   where direction = 'outbound' and attend_at is not null;
@@ -77,15 +85,27 @@ begin atomic
     order by s.subscription_id collate "C" limit p_limit;
 end;
 
--- Has what is pending of ended subscriptions, and being sent through revoked connections, looked at now, so that it fails with its reason instead of
--- waiting for its next attempt; at most p_limit of it. What is looked at within a minute anyway is left
--- alone. Across tenants: for waybill_operations. Answers how many.
+-- Has what is pending of ended subscriptions, and being sent through revoked connections, looked at now,
+-- and so of all on a revoked connector version, so that it fails with its reason instead of waiting for
+-- its next attempt; at most p_limit of it. What is looked at within a minute anyway is left alone. Across tenants: for waybill_operations. Answers how many.
 create function waybill.wake_ended(p_limit integer) returns integer language plpgsql as $$
 declare
   s record;
   v_left integer := p_limit;
   v_woken integer;
 begin
+  -- Not at the publication itself: it would lock subscriptions while others route.
+  for s in select connector_id, version from waybill.connector_versions where wake_pending
+    order by connector_id, version limit 10 for no key update skip locked
+  loop
+    update waybill.instances set wake_pending = true
+      where connector_id = s.connector_id and version = s.version;
+    update waybill.subscriptions o set wake_pending = true from waybill.instances i
+      where i.tenant_id = o.tenant_id and i.instance_id = o.instance_id
+        and i.connector_id = s.connector_id and i.version = s.version;
+    update waybill.connector_versions set wake_pending = false
+      where connector_id = s.connector_id and version = s.version;
+  end loop;
   for s in select tenant_id, subscription_id from waybill.subscriptions where wake_pending
     order by tenant_id, subscription_id limit 100 for update skip locked
   loop
@@ -133,7 +153,8 @@ $$;
 
 revoke execute on all functions in schema waybill from public;
 grant execute on function waybill.current_tenant() to public;
-grant update (wake_pending) on waybill.subscriptions, waybill.instances to waybill_operations;
+grant update (wake_pending) on waybill.subscriptions, waybill.instances, waybill.connector_versions
+  to waybill_operations;
 grant execute on function waybill.wake_ended(integer) to waybill_operations;
 grant execute on function waybill.mark_ended_subscription() to waybill_control;
 grant execute on function waybill.read_subscriptions(text, text, text, integer) to waybill_data;

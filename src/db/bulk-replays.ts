@@ -57,7 +57,7 @@ export interface BulkReplayWish {
   readonly reason: string;
 }
 
-/** Makes a job that is to be planned, unless so many of the tenant are not over. */
+/** Makes a job that is to be planned, once, unless so many of the tenant are not over. */
 export async function createBulkReplay(
   db: Database,
   { tenantId, jobId }: BulkReplayRef,

@@ -7,7 +7,7 @@ import { onlyRow } from './database';
 export const idempotencyStatements = {
   claim: {
     name: 'idempotency_claim',
-    text: 'select waybill.claim_idempotency_key($1, $2, $3, $4, $5, $6, $7) as answer',
+    text: 'select waybill.claim_idempotency_key($1, $2, $3, $4, $5, $6, $7, $8) as answer',
   },
   renew: {
     name: 'idempotency_renew',
@@ -32,14 +32,21 @@ export interface IdempotencyKey {
 /**
  * Claims the key for a request for `leaseMs`, or answers what became of it; see
  * `waybill.claim_idempotency_key`.
- * @param request `sha256` of all that the request asks for; `keepMs` until the key is forgotten
+ * @param request `sha256` of all that the request asks for; `keepMs` until the key is forgotten;
+ *   `effectId` a new UUID, which counts unless the key has one already
  */
 export async function claimIdempotencyKey(
   db: Database,
   key: IdempotencyKey,
-  request: { readonly sha256: Uint8Array; readonly leaseMs: number; readonly keepMs: number },
+  request: {
+    readonly sha256: Uint8Array;
+    readonly leaseMs: number;
+    readonly keepMs: number;
+    readonly effectId: string;
+  },
 ): Promise<ClaimAnswer> {
-  const values = [...keyed(key), request.sha256, request.leaseMs, request.keepMs];
+  const { sha256, leaseMs, keepMs, effectId } = request;
+  const values = [...keyed(key), sha256, leaseMs, keepMs, effectId];
   return ClaimAnswer.parse(onlyRow(await db.query(idempotencyStatements.claim, values))['answer']);
 }
 

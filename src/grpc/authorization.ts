@@ -1,6 +1,6 @@
 /**
- * Judges every call before its message is read: the token, the scope of its method, and how long it may
- * take. The health service asks for no token, as /health does not.
+ * Judges every call before its message is read: the token, the scope of its method, how often its caller
+ * may call, and how long it may take. What the token narrows is judged where the capability is known. The health service asks for no token, as /health does not.
  */
 import {
   ServerInterceptingCall,
@@ -9,12 +9,13 @@ import {
   type ServerInterceptor,
 } from '@grpc/grpc-js';
 import { WaybillError } from '../domain/errors';
+import { countCall } from '../http/rate-limits';
 import type { Scope } from '../http/scopes';
 import type { Principal } from '../http/tokens';
 import { logRefusal, type CallLog } from './call-log';
 import { SERVICE_NAME } from './definition';
 import { DEFAULT_LIMITS, type GrpcDeps } from './deps';
-import { failureOf, statusOf } from './refusals';
+import { failureOf, statusOf, TooManyCalls } from './refusals';
 
 /** What each method needs, by its path. */
 const SCOPES: Readonly<Record<string, Scope>> = {
@@ -77,10 +78,18 @@ export function judgeCalls(deps: GrpcDeps): ServerInterceptor {
   };
 }
 
-async function judge({ tokens }: GrpcDeps, metadata: Metadata, scope: Scope): Promise<Principal> {
+async function judge(
+  { tokens, callLimits }: GrpcDeps,
+  metadata: Metadata,
+  scope: Scope,
+): Promise<Principal> {
   const given = metadata.get('authorization');
   // Two of them are none: nobody can say which one counts.
   const principal = await tokens.verify(given.length === 1 ? String(given[0]) : undefined);
-  if (principal.scopes.has(scope)) return principal;
-  throw new WaybillError('scope_missing', `The token lacks the scope ${scope}.`);
+  if (!principal.scopes.has(scope)) {
+    throw new WaybillError('scope_missing', `The token lacks the scope ${scope}.`);
+  }
+  const { over } = await countCall(callLimits, principal);
+  if (over !== null) throw new TooManyCalls(over);
+  return principal;
 }

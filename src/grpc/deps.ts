@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { CapabilityCatalog } from '../domain/registry-ports';
 import { MAX_DELIVER_PAYLOAD_BYTES, type Deliver } from '../domain/sending';
 import type { Readiness } from '../http/deps';
+import type { CallLimits } from '../http/rate-limits';
 import type { TokenVerifier } from '../http/tokens';
 
 export interface GrpcDeps {
@@ -11,6 +12,8 @@ export interface GrpcDeps {
   readonly deliver: Deliver;
   /** The same that judges the tokens of the API. */
   readonly tokens: TokenVerifier;
+  /** The same that count the calls of the API. */
+  readonly callLimits: CallLimits;
   readonly ready: () => Promise<Readiness>;
   readonly newRequestId: () => string;
   readonly limits?: GrpcLimits;

@@ -24,6 +24,16 @@ export class RefusedDelivery extends WaybillError {
   }
 }
 
+/** Beyond what the caller may call in a minute. */
+export class TooManyCalls extends WaybillError {
+  readonly resetS: number;
+
+  constructor({ detail, resetS }: { readonly detail: string; readonly resetS: number }) {
+    super('rate_limited', detail);
+    this.resetS = resetS;
+  }
+}
+
 /** Whatever was thrown, as a failure of the catalogue. */
 export function failureOf(error: unknown): WaybillError {
   return error instanceof WaybillError ? error : new WaybillError('internal', '', { cause: error });
@@ -37,6 +47,10 @@ export function statusOf(failure: WaybillError, requestId: string): StatusObject
   metadata.set('waybill-request-id', requestId);
   if (failure.field !== undefined) metadata.set('waybill-field', failure.field);
   if (failure instanceof ReasonedRefusal) metadata.set('waybill-reason', failure.reason);
+  if (failure instanceof TooManyCalls) {
+    // What clients with a retry policy obey (gRFC A6).
+    metadata.set('grpc-retry-pushback-ms', String(failure.resetS * 1000));
+  }
   if (failure instanceof RefusedDelivery && failure.requestDigest !== undefined) {
     metadata.set('waybill-request-digest', failure.requestDigest);
   }

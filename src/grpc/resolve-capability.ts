@@ -1,5 +1,6 @@
 /** ResolveCapability: where a new action would go (docs/architecture, "Reading the catalog"). */
 import type { ResolutionWish } from '../domain/capability-resolution';
+import { resolveFor } from '../http/permitted-resolutions';
 import { ResolveCapabilityRequest } from '../schemas/grpc-messages';
 import { refusalWords } from '../services/actions/refusal-words';
 import type { Method } from './calls';
@@ -30,7 +31,7 @@ export function resolveCapability({
       const { tenantId } = principal;
       const { projectId } = request;
       if (projectId !== undefined) log.debug({ requestId, tenantId, projectId }, 'resolving');
-      const answer = await catalog.resolve(tenantId, wishOf(request));
+      const answer = await resolveFor(catalog, principal, wishOf(request));
       if (answer.kind === 'binding_unavailable') {
         throw new ReasonedRefusal('capability_unavailable', refusalWords(answer));
       }

@@ -16,7 +16,7 @@ import {
 import { principalOf } from './authorization';
 import { readBulkReplay } from './bulk-replay-reads';
 import type { HttpDeps } from './deps';
-import { KEY_PROBLEMS } from './idempotency';
+import { effectIdOf, KEY_PROBLEMS } from './idempotency';
 import { answer, EVERY_CALL, needs, problems } from './openapi';
 import { HttpProblem } from './problems';
 
@@ -82,7 +82,9 @@ async function plan(
   { filter, ratePerSecond, reason }: z.output<typeof PlanReplayBody>,
 ): Promise<BulkReplay> {
   const { tenantId, subject: by } = principalOf(request);
-  const ref = { tenantId, jobId: deps.bulkReplays.newJobId() };
+  const known = effectIdOf(request);
+  const jobId = known === null ? deps.bulkReplays.newJobId() : replayJobId(known);
+  const ref = { tenantId, jobId };
   const made = await createBulkReplay(
     deps.data,
     ref,

@@ -3,14 +3,15 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
 import { capabilityCatalog } from '../db/capabilities';
-import type { TenantId } from '../domain/ids';
 import type { CapabilityCatalog } from '../domain/registry-ports';
 import { CapabilityResolution, ResolveCapabilityQuery } from '../schemas/api-capabilities';
 import { refusalWords } from '../services/actions/refusal-words';
 import { principalOf } from './authorization';
 import type { HttpDeps } from './deps';
 import { answer, EVERY_CALL, needs, problems } from './openapi';
+import { resolveFor } from './permitted-resolutions';
 import { HttpProblem } from './problems';
+import type { Principal } from './tokens';
 
 const SCOPE = 'factory.catalog.read';
 
@@ -29,20 +30,20 @@ export function capabilityResolutionRoute(app: FastifyInstance, deps: HttpDeps):
       querystring: ResolveCapabilityQuery,
       response: {
         200: answer('Whose binding has the best priority of those usable.', CapabilityResolution),
-        ...problems([...EVERY_CALL, 'capability_unavailable']),
+        ...problems([...EVERY_CALL, 'capability_unavailable', 'capability_not_permitted']),
       },
     },
-    handler: (request) => resolve(catalog, principalOf(request).tenantId, request.query),
+    handler: (request) => resolve(catalog, principalOf(request), request.query),
   });
 }
 
 async function resolve(
   catalog: CapabilityCatalog,
-  tenantId: TenantId,
+  principal: Principal,
   { capabilityId, interface: interfaceName = '' }: z.output<typeof ResolveCapabilityQuery>,
 ): Promise<CapabilityResolution> {
   const wish = capabilityId === undefined ? { interfaceName } : { capabilityId };
-  const resolved = await catalog.resolve(tenantId, wish);
+  const resolved = await resolveFor(catalog, principal, wish);
   if (resolved.kind === 'binding_unavailable') {
     const extra = { reason: resolved.why };
     throw new HttpProblem('capability_unavailable', refusalWords(resolved).detail, { extra });

@@ -10,8 +10,9 @@ import type { Deliver } from '../domain/sending';
 import type { RepinAnswer, RepinWish } from '../domain/repin';
 import type { TokenTrust } from '../schemas/host-messages';
 import type { SecretProvider } from '../secrets/provider';
+import type { FleetReading } from '../services/publications/checked-fleets';
 import type { SubscriptionServices } from '../services/subscriptions';
-import type { CallRates } from './rate-limits';
+import type { CallLimits } from './rate-limits';
 import type { TokenVerifier } from './tokens';
 
 /** Starts and wakes the workflows of deliveries. Both are hints: a loop does what they could not. */
@@ -79,6 +80,7 @@ export interface ServerDeps {
 export interface AdminDeps {
   readonly tokens: TokenVerifier;
   readonly subscriptions: SubscriptionServices;
+  readonly fleets: FleetReading;
 }
 
 /** A server that serves neither API nor ingress. */
@@ -129,7 +131,7 @@ export interface HttpDeps extends ServerDeps {
   };
   /** The URL under which vendors reach this server; schemes that sign a URL sign this one. */
   readonly publicBaseUrl: string;
-  /** Authenticates cursors; the same in every process of the deployment, at least 32 bytes. */
+  /** Authenticates cursors and makes references of ingresses; the same in every process of the deployment, at least 32 bytes. */
   readonly cursorKey: Uint8Array;
   readonly newDeliveryId: () => DeliveryId;
   /** Counts requests to ingresses by outcome. */
@@ -137,8 +139,8 @@ export interface HttpDeps extends ServerDeps {
     outcome: IngressOutcome,
     about: { readonly tenantId: string; readonly connectorId: string },
   ) => void;
-  /** Calls a minute; many unless told. */
-  readonly callRates?: CallRates;
+  /** Of all parts of the process. */
+  readonly callLimits: CallLimits;
   /** How long an ingress is used without looking it up again; a second unless told. */
   readonly ingressKeptMs?: number;
   /** Bytes of bodies that are held at once; 256 MiB unless told. */

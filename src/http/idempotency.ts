@@ -20,8 +20,11 @@ import { HttpProblem } from './problems';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether a call of this route may carry, or must carry, an Idempotency-Key. */
-    idempotencyKey?: 'optional' | 'required';
+    /**
+     * Whether a call of this route may carry, or must carry, an Idempotency-Key; `own` where what the
+     * route makes has the key itself.
+     */
+    idempotencyKey?: 'optional' | 'required' | 'own';
   }
 }
 
@@ -52,23 +55,32 @@ const PASSING: ReadonlySet<number> = new Set([401, 403, 408, 425, 429]);
 interface Claim {
   readonly key: IdempotencyKey;
   readonly claim: number;
+  readonly effectId: string;
   readonly renewing: NodeJS.Timeout;
 }
 
 const claims = new WeakMap<FastifyRequest, Claim>();
 
 /**
+ * The UUID that what this request makes is to be known by: the same for every try of one key, so that one
+ * that died after it made something is followed by one that finds it. Null: the request has no key.
+ */
+export function effectIdOf(request: FastifyRequest): string | null {
+  return claims.get(request)?.effectId ?? null;
+}
+
+/**
  * Takes keys for the instance's routes that say so; it must require tokens before. A request is
  * claimed once its input is valid; its answer is kept before it is sent, unless that is a fault of ours
  * or a passing one.
- * @param data role waybill_data
  */
-export function takeIdempotencyKeys(app: FastifyInstance, data: Database, log: Logger): void {
+export function takeIdempotencyKeys(app: FastifyInstance, shared: SharedByClaims): void {
+  const { data, log } = shared;
   app.addHook('preHandler', async (request, reply) => {
     const wanted = request.routeOptions.config.idempotencyKey;
-    if (wanted === undefined) return;
+    if (wanted === undefined || wanted === 'own') return;
     const key = keyOf(request);
-    if (key !== null) await claimOrAnswer(request, reply, { data, log, key });
+    if (key !== null) await claimOrAnswer(request, reply, { ...shared, key });
     else if (wanted === 'required')
       throw invalid('is missing: send a new random text with each call');
   });
@@ -84,22 +96,29 @@ export function takeIdempotencyKeys(app: FastifyInstance, data: Database, log: L
   });
 }
 
-interface Claiming {
+interface SharedByClaims {
+  /** Role waybill_data. */
   readonly data: Database;
   readonly log: Logger;
+  /** A new UUID. */
+  readonly newEffectId: () => string;
+}
+
+interface Claiming extends SharedByClaims {
   readonly key: IdempotencyKey;
 }
 
 async function claimOrAnswer(
   request: FastifyRequest,
   reply: FastifyReply,
-  { data, log, key }: Claiming,
+  { data, log, key, newEffectId }: Claiming,
 ): Promise<void> {
   const sha256 = digestOf(request);
   const found = await claimIdempotencyKey(data, key, {
     sha256,
     leaseMs: LEASE_MS,
     keepMs: KEEP_MS,
+    effectId: newEffectId(),
   });
   switch (found.kind) {
     case 'claimed': {
@@ -108,7 +127,8 @@ async function claimOrAnswer(
           log.warn({ requestId: request.id, err: messageOf(error) }, 'a claim was not renewed');
         });
       }, RENEW_MS).unref();
-      claims.set(request, { key, claim: found.claim, renewing });
+      const { claim, effectId } = found;
+      claims.set(request, { key, claim, effectId, renewing });
       return;
     }
     case 'answered':

@@ -119,7 +119,8 @@ function described(given: Transformed): ReturnType<typeof jsonSchemaTransform> {
     'x-side-effects': config?.sideEffects ?? (reads ? 'read' : 'shared-write'),
     'x-idempotency': keyed === undefined ? 'natural' : 'key-header',
   };
-  const headers = keyed === undefined ? {} : { headers: keyHeader(keyed === 'required') };
+  const headers =
+    keyed === undefined || keyed === 'own' ? {} : { headers: keyHeader(keyed === 'required') };
   return { url, schema: { ...schema, ...headers, ...extensions } };
 }
 

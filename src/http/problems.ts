@@ -10,7 +10,10 @@ export const PROBLEM_TYPE = 'application/problem+json';
 /** When a sender may try again that met a passing fault of ours. */
 const RETRY_AFTER_S = 5;
 
-type ProblemExtra = Pick<Problem, 'state' | 'checks' | 'reason' | 'requestDigest'>;
+type ProblemExtra = Pick<
+  Problem,
+  'state' | 'checks' | 'reason' | 'requestDigest' | 'mistakes' | 'mistakeCount'
+>;
 
 /** A failure whose answer needs more than its code, detail and field. */
 export class HttpProblem extends WaybillError {

@@ -32,9 +32,14 @@ interface Counted {
   readonly over: boolean;
 }
 
+interface CountedCall {
+  readonly counted: readonly Counted[];
+  readonly over: { readonly detail: string; readonly resetS: number } | null;
+}
+
 export type CallLimits = readonly Policy[];
 
-/** Shared by all parts of a server. */
+/** Shared by all parts of a process, HTTP and gRPC alike. */
 export function callLimits({ perSubject, perTenant }: CallRates): CallLimits {
   const policy = (name: Policy['name'], quota: number, keyOf: Policy['keyOf']): Policy => ({
     ...{ name, quota, keyOf },
@@ -50,30 +55,36 @@ export function callLimits({ perSubject, perTenant }: CallRates): CallLimits {
 export function limitCalls(app: FastifyInstance, limits: CallLimits): void {
   const policies = limits.map(({ name, quota }) => `"${name}";q=${quota};w=${WINDOW_S}`).join(', ');
   app.addHook('onRequest', async (request, reply) => {
-    const principal = principalOf(request);
-    const counted: Counted[] = [];
-    for (const policy of limits) {
-      const one = await count(policy, principal);
-      counted.push(one);
-      // Who is over alone does not use up what the others have together.
-      if (one.over) break;
-    }
+    const { counted, over } = await countCall(limits, principalOf(request));
     const headers = {
       'ratelimit-policy': policies,
       ratelimit: counted
         .map(({ policy, remaining, resetS }) => `"${policy.name}";r=${remaining};t=${resetS}`)
         .join(', '),
     };
-    const over = counted.find((one) => one.over);
-    if (over === undefined) {
+    if (over === null) {
       void reply.headers(headers);
       return;
     }
-    const { name, quota } = over.policy;
-    throw new HttpProblem('rate_limited', `The ${name} may make ${quota} calls a minute.`, {
+    throw new HttpProblem('rate_limited', over.detail, {
       headers: { ...headers, 'retry-after': String(over.resetS) },
     });
   });
+}
+
+/** Counts one call of the principal, however it came; `over` says which limit it is beyond, if any. */
+export async function countCall(limits: CallLimits, principal: Principal): Promise<CountedCall> {
+  const counted: Counted[] = [];
+  for (const policy of limits) {
+    const one = await count(policy, principal);
+    counted.push(one);
+    // Who is over alone does not use up what the others have together.
+    if (!one.over) continue;
+    const { name, quota } = policy;
+    const detail = `The ${name} may make ${quota} calls a minute.`;
+    return { counted, over: { detail, resetS: one.resetS } };
+  }
+  return { counted, over: null };
 }
 
 async function count(policy: Policy, principal: Principal): Promise<Counted> {

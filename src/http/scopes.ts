@@ -16,6 +16,8 @@ export const SCOPES = {
   'factory.replays.read': 'Read bulk replays.',
   'factory.replays.operate': 'Plan, run, pause and cancel bulk replays.',
   'factory.fleet.read': 'Read the hosts that carry actions out.',
+  'factory.fleet.publish':
+    'Publish fleets, of any tenant: for operators of the whole deployment only.',
   'factory.receipts.read': 'Read and export receipts.',
 } as const;
 

@@ -22,6 +22,7 @@ import { connectionEventRoutes } from './connection-events';
 import { DEFAULT_PATIENCE } from './deps';
 import type { HttpDeps, LifecycleServerDeps, ServerDeps } from './deps';
 import { fleetRoutes } from './fleet';
+import { fleetPublicationRoutes } from './fleet-publications';
 import { hostRoutes } from './hosts';
 import { ingressRoutes } from './ingress';
 import { takeIdempotencyKeys } from './idempotency';
@@ -31,7 +32,7 @@ import { PROBLEM_TYPE, problemHandler, problemOf } from './problems';
 import { processRoutes } from './process-routes';
 import { eventRoutes } from './events';
 import { quotaRoutes } from './quotas';
-import { callLimits, DEFAULT_CALL_RATES, limitCalls, type CallLimits } from './rate-limits';
+import { limitCalls, type CallLimits } from './rate-limits';
 import { readmissionRoutes } from './readmissions';
 import { receiptRoutes } from './receipts';
 import { routeOperationRoutes } from './route-operations';
@@ -118,12 +119,13 @@ function registerParts(app: FastifyInstance, deps: HttpDeps): void {
     });
   }
   const { api: served, admin } = deps.serve;
-  const limits = callLimits(deps.callRates ?? DEFAULT_CALL_RATES);
+  const { callLimits: limits } = deps;
   if (admin !== null) {
     app.register((routes, _options, done) => {
       takeTokens(routes, admin.tokens, deps, limits);
       subscriptionChangeRoutes(routes, deps, admin);
       connectionEventRoutes(routes, deps, admin);
+      fleetPublicationRoutes(routes, deps, admin);
       done();
     });
   }
@@ -167,7 +169,7 @@ function takeTokens(
   requireTokens(app, tokens);
   limitCalls(app, limits);
   boundNesting(app);
-  takeIdempotencyKeys(app, deps.data, deps.log);
+  takeIdempotencyKeys(app, { ...deps, newEffectId: deps.newRequestId });
   app.addHook('onSend', (_request, reply, _payload, ready) => {
     void reply.header('cache-control', 'no-store');
     ready();

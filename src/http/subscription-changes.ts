@@ -1,4 +1,5 @@
 /** Creating, changing and ending subscriptions, and rotating their ingresses, each one publication. */
+import { createHmac } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { writtenRetry } from '../schemas/fleet/written-documents';
@@ -21,7 +22,7 @@ import {
 } from '../services/subscriptions';
 import { principalOf } from './authorization';
 import type { AdminDeps, HttpDeps } from './deps';
-import { KEY_PROBLEMS } from './idempotency';
+import { effectIdOf, KEY_PROBLEMS } from './idempotency';
 import { answer, EVERY_CALL, needs, problems } from './openapi';
 import { readSubscription } from './subscriptions';
 
@@ -176,11 +177,23 @@ function rotateRoute(app: FastifyInstance, deps: HttpDeps, { subscriptions }: Ad
       const key = keyOf(request, request.params.subscriptionId);
       const { oldUntil = null } = request.body;
       const publisher = { actor: principalOf(request).subject };
-      await rotateIngress(subscriptions, key, oldUntil, publisher);
+      const ref = ingressRefOf(request, deps, subscriptions.newIngressRef);
+      await rotateIngress(subscriptions, key, { ref, oldUntil }, publisher);
       deps.log.info(key, 'ingress rotated');
       return readSubscription(deps, key.tenantId, key.subscriptionId);
     },
   });
+}
+
+/** The same for every try of one key; whoever knows that, or the key's row, cannot tell it. */
+function ingressRefOf(
+  request: FastifyRequest,
+  { cursorKey }: HttpDeps,
+  newRef: () => string,
+): string {
+  const effectId = effectIdOf(request);
+  if (effectId === null) return newRef();
+  return createHmac('sha256', cursorKey).update(`ingress/${effectId}`).digest('hex').slice(0, 32);
 }
 
 function keyOf(request: FastifyRequest, subscriptionId: string): SubscriptionKey {

@@ -23,15 +23,20 @@ export function permits({ limits }: Principal, used: UsedCapability): boolean {
  * The same, for calls that end where it may not.
  * @throws WaybillError `capability_not_permitted`, which names the limit
  */
-export function requirePermitted({ limits }: Principal, used: UsedCapability): void {
-  if (!permitsId(limits, used.capabilityId)) {
-    const detail = `The token allows the capabilities ${(limits.capabilities ?? []).join(', ')} only.`;
-    throw new WaybillError('capability_not_permitted', detail);
-  }
+export function requirePermitted(principal: Principal, used: UsedCapability): void {
+  requirePermittedId(principal, used.capabilityId);
+  const { limits } = principal;
   if (!permitsClass(limits, used.sideEffect)) {
     const detail = `The token allows side effects up to the class ${limits.maxSideEffect ?? ''} only.`;
     throw new WaybillError('capability_not_permitted', detail);
   }
+}
+
+/** The same, where its class is not known yet. @throws WaybillError `capability_not_permitted` */
+export function requirePermittedId({ limits }: Principal, capabilityId: string): void {
+  if (permitsId(limits, capabilityId)) return;
+  const detail = `The token allows the capabilities ${(limits.capabilities ?? []).join(', ')} only.`;
+  throw new WaybillError('capability_not_permitted', detail);
 }
 
 function permitsId({ capabilities }: TokenLimits, id: string): boolean {

@@ -7,6 +7,14 @@ import { DELIVERY_STATES } from '../domain/delivery-states';
 import { REPIN_FAULTS } from '../domain/repin';
 import { BINDING_FAULTS } from '../domain/routes';
 
+const FleetMistakeAnswer = z.object({
+  code: z.string(),
+  document: z.string().describe('Kind, id and position, such as `Target acme/ci (document 3)`.'),
+  line: z.int(),
+  field: z.string().describe('Its path; empty for the document as a whole.'),
+  problem: z.string().describe('What is wrong, and what to write instead.'),
+});
+
 export const Problem = z
   .object({
     type: z.string().describe('urn:waybill:error:<code>'),
@@ -37,6 +45,11 @@ export const Problem = z
       .describe(
         'approval_required and approval_refused, of what is sent: what an approval must name.',
       ),
+    mistakes: z
+      .array(FleetMistakeAnswer)
+      .optional()
+      .describe('Of a fleet, in the order of its lines: the first hundred.'),
+    mistakeCount: z.int().optional().describe('Of a fleet: how many there are.'),
     checks: z
       .record(z.string(), z.string())
       .optional()

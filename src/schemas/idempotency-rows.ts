@@ -6,7 +6,7 @@ export const KeptAnswer = z.object({ type: z.string(), body: z.string() });
 export type KeptAnswer = z.infer<typeof KeptAnswer>;
 
 export const ClaimAnswer = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('claimed'), claim: z.number() }),
+  z.object({ kind: z.literal('claimed'), claim: z.number(), effectId: z.uuid() }),
   z.object({ kind: z.literal('answered'), status: z.number(), answer: KeptAnswer }),
   z.object({ kind: z.literal('in_flight'), waitMs: z.number() }),
   z.object({ kind: z.literal('reused') }),

@@ -96,43 +96,45 @@ export async function deactivateSubscription(
 }
 
 /**
- * Gives the ingress a new reference; the one it had works until `oldUntil` (null: for another day).
- * Throws as `changeSubscription`.
+ * Gives the ingress the reference `ref`, which nobody can guess; the one it had works until `oldUntil`
+ * (null: for another day). One that it has, or had, is not given again. Throws as `changeSubscription`.
  */
 export async function rotateIngress(
   services: SubscriptionServices,
   key: SubscriptionKey,
-  oldUntil: string | null,
+  { ref, oldUntil }: { readonly ref: string; readonly oldUntil: string | null },
   publisher: Publisher,
 ): Promise<void> {
   await changing(services, key, publisher, (before, nowMs) => {
     const written = writtenSubscription(before);
     if (before.ingress === null) throw invalid('it has no ingress, so there is nothing to rotate');
+    if ([before.ingress, ...before.ingress.previous].some((had) => had.ref === ref)) return null;
     const until = oldUntil ?? new Date(nowMs + KEPT_MS).toISOString();
     const previous = [{ ref: before.ingress.ref, until }, ...before.ingress.previous];
     return {
       ...written,
       ingress: {
         ...ingressOf(written),
-        ref: services.newIngressRef(),
+        ref,
         previous: previous.slice(0, MAX_PREVIOUS_INGRESSES),
       },
     };
   });
 }
 
-/** Publishes what `change` makes of the subscription as it is, whatever else happens to it meanwhile. */
+/** Publishes what `change` makes of the subscription as it is (null: nothing), whatever else happens to it meanwhile. */
 async function changing(
   services: SubscriptionServices,
   key: SubscriptionKey,
   publisher: Publisher,
-  change: (before: SubscriptionRow, nowMs: number) => Readonly<Record<string, unknown>>,
+  change: (before: SubscriptionRow, nowMs: number) => Readonly<Record<string, unknown>> | null,
 ): Promise<void> {
   await publishing(services, publisher, async (run) => {
     const before = await readOne(run, key);
     if (before === undefined) throw new WaybillError('not_found');
     // Only who ends it says a state: it may be paused or resumed at this very moment.
     const written = change(before, (await readCatalogHead(run)).nowMs);
+    if (written === null) return null;
     const state = written['state'] === before.state ? undefined : written['state'];
     return oneDocument({ ...written, state });
   });

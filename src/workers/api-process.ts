@@ -12,6 +12,7 @@ import { deliveryId, replayJobId } from '../domain/ids';
 import { isLoopback } from '../domain/loopback';
 import type { HttpDeps, Readiness, ServerDeps } from '../http/deps';
 import { metricsRoute } from '../http/metrics';
+import { callLimits } from '../http/rate-limits';
 import { createServer } from '../http/server';
 import type { TokenVerifier } from '../http/tokens';
 import { developmentTokens } from '../http/tokens/development';
@@ -223,7 +224,7 @@ function httpDeps(parts: Parts, closers: Closers): HttpDeps {
     temporalUi: config.http.temporalUi,
     namespace: temporalSettings().namespace,
     serve: servedParts(parts),
-    callRates: config.http.callRates,
+    callLimits: callLimits(config.http.callRates),
     publicBaseUrl: config.http.publicUrl,
     // Every process of the deployment signs receipts with one key, so they agree on this one, too.
     cursorKey: createHmac('sha256', keyText).update('waybill-cursors').digest(),
@@ -232,13 +233,16 @@ function httpDeps(parts: Parts, closers: Closers): HttpDeps {
   };
 }
 
-function servedParts({ config, options, pools, tokens }: Parts): HttpDeps['serve'] {
+function servedParts({ config, options, pools, tokens, secrets }: Parts): HttpDeps['serve'] {
   const { api, ingress } = options.serve;
   const { control } = pools;
   return {
     ingress,
     api: tokens === null || !api ? null : { tokens },
-    admin: tokens === null || control === null ? null : { tokens, ...adminDeps(config, control) },
+    admin:
+      tokens === null || control === null
+        ? null
+        : { tokens, ...adminDeps(config, control, secrets) },
   };
 }
 

@@ -10,6 +10,7 @@ import type { Deliver } from '../domain/sending';
 import type { GrpcDeps } from '../grpc/deps';
 import { startGrpcServer, type ServerTls } from '../grpc/server';
 import type { Readiness } from '../http/deps';
+import type { CallLimits } from '../http/rate-limits';
 import type { TokenVerifier } from '../http/tokens';
 import type { Config } from '../schemas/config';
 import type { Closers } from './closers';
@@ -21,6 +22,7 @@ export interface GrpcParts {
   readonly data: Database;
   readonly deliver: Deliver;
   readonly tokens: TokenVerifier;
+  readonly callLimits: CallLimits;
   readonly tls: ServerTls;
   readonly ready: () => Promise<Readiness>;
 }
@@ -30,11 +32,11 @@ export interface GrpcParts {
  * @throws WaybillError `port_in_use`
  */
 export async function serveGrpc(parts: GrpcParts, closers: Closers): Promise<string> {
-  const { config, log, data, deliver, tokens, tls, ready } = parts;
+  const { config, log, data, deliver, tokens, callLimits, tls, ready } = parts;
   const { host } = config.http;
   const wish = { host, port: config.grpc.port, setting: 'WAYBILL_GRPC_PORT' };
   const deps: GrpcDeps = {
-    ...{ log, deliver, tokens, ready },
+    ...{ log, deliver, tokens, callLimits, ready },
     catalog: capabilityCatalog(data),
     newRequestId: () => uuidv7(),
   };

@@ -61,3 +61,20 @@ test('fails for the revoked instance, which is why the subscription ended', asyn
     ...{ answer: 'must_fail', info: { reason: 'instance_revoked' } },
   });
 });
+
+test('is woken when the connector version of its instance is revoked, and fails for that', async () => {
+  const [id = ''] = await pending(pushes, 1);
+  const other = await insertCatalog(db, { tenant: 'globex', subscription: 'theirs' });
+  const [theirs = ''] = await pending(other, 1);
+  await db.rows(`update waybill.connector_versions set status = 'deprecated'`);
+  expect(await wake()).toBe(0);
+  await db.rows(`update waybill.connector_versions set status = 'revoked'`);
+  expect(await wake(1)).toBe(1);
+  expect(await wake()).toBe(1);
+  expect(await wake()).toBe(0);
+  expect((await due()).map((one) => one.id).sort()).toEqual([id, theirs].sort());
+  const ref = { tenantId: tenantId('acme'), deliveryId: deliveryId(id) };
+  expect(await openAttempt(db.as('waybill_data'), ref, 'test')).toMatchObject({
+    ...{ answer: 'must_fail', info: { reason: 'connector_revoked' } },
+  });
+});

@@ -9,6 +9,7 @@ import type { DeliveryRef } from '../../src/domain/delivery-activities';
 import type { DeliverAnswer } from '../../src/domain/sending';
 import { deliveryId } from '../../src/domain/ids';
 import { DEFAULT_LIMITS } from '../../src/grpc/deps';
+import { callLimits } from '../../src/http/rate-limits';
 import type { GrpcServer } from '../../src/grpc/server';
 import { envSecrets } from '../../src/secrets/env';
 import type { AttemptServices } from '../../src/services/attempt-services';
@@ -19,7 +20,7 @@ import { Receiver } from '../support/receiver';
 import { httpOperation, insertConnection } from '../support/sending-rig';
 import { startingActions } from '../support/starting-actions';
 import { createTestDatabase } from '../support/test-database';
-import { call, fieldsOf, GrpcRig, refusal } from './rig';
+import { call, CATALOG_READ, fieldsOf, GrpcRig, refusal, type Wished } from './rig';
 
 const SEND = 'factory.deliveries.send';
 
@@ -78,10 +79,10 @@ const order = (more: Record<string, unknown> = {}) => ({
 
 const deliver = async (
   message: Record<string, unknown>,
-  more: { readonly scopes?: readonly string[]; readonly deadlineMs?: number } = {},
+  more: Wished & { readonly deadlineMs?: number } = {},
 ) =>
   call(rig.client(server), 'Deliver', message, {
-    metadata: await rig.metadata({ scopes: more.scopes ?? [SEND] }),
+    metadata: await rig.metadata({ ...more, scopes: more.scopes ?? [SEND] }),
     ...(more.deadlineMs === undefined ? {} : { deadlineMs: more.deadlineMs }),
   });
 
@@ -117,6 +118,33 @@ it('answers what is known before the deadline of whoever waits', async () => {
   const answered = await deliver(order(), { deadlineMs: 500 });
   expect(answered).toMatchObject({
     answer: { settled: false, delivery: { state: 'Dispatched', attempts: 1 } },
+  });
+});
+
+it.each([
+  [{ capabilities: ['send'] }, true],
+  [{ capabilities: ['charge', 'x.*'] }, false],
+  [{ max_side_effect: 'shared-write' }, true],
+  [{ max_side_effect: 'read' }, false],
+])('sends with a token that says %j: %s', async (claims, allowed) => {
+  const before = vendor.calls.length;
+  const outcome = await deliver(order(), { claims });
+  if (allowed) expect(outcome).toMatchObject({ answer: { settled: true } });
+  else {
+    const refused = { status: status.PERMISSION_DENIED, code: 'capability_not_permitted' };
+    expect(refusal(outcome)).toMatchObject({ ...refused, field: 'operation' });
+  }
+  expect(vendor.calls.length - before).toBe(allowed ? 1 : 0);
+});
+
+it('its calls count together with those of the other methods', async () => {
+  const counting = callLimits({ perSubject: 1, perTenant: 9 });
+  const client = rig.client(await rig.serve({ callLimits: counting }));
+  const metadata = await rig.metadata({ scopes: [SEND, CATALOG_READ] });
+  const resolved = await call(client, 'ResolveCapability', { capabilityId: 'send' }, { metadata });
+  expect(refusal(resolved)).toMatchObject({ code: 'capability_unavailable' });
+  expect(refusal(await call(client, 'Deliver', order(), { metadata }))).toMatchObject({
+    ...{ status: status.RESOURCE_EXHAUSTED, code: 'rate_limited' },
   });
 });
 

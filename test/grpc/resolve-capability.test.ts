@@ -6,12 +6,13 @@
 import { Metadata, status } from '@grpc/grpc-js';
 import { capabilityCatalog } from '../../src/db/capabilities';
 import { DEFAULT_LIMITS } from '../../src/grpc/deps';
+import { callLimits } from '../../src/http/rate-limits';
 import type { GrpcServer } from '../../src/grpc/server';
 import { CAPABILITY, Rig } from '../registry/fixture';
 import { postgresFixture } from '../registry/postgres-fixture';
 import { createTestDatabase } from '../support/test-database';
 import { until } from '../support/until';
-import { call, GrpcRig, refusal } from './rig';
+import { call, GrpcRig, refusal, type Wished } from './rig';
 
 let rig: GrpcRig;
 let fleet: Rig;
@@ -30,10 +31,8 @@ afterAll(async () => {
   await rig.db.drop();
 });
 
-const resolve = async (
-  message: Record<string, unknown>,
-  who: { tenant?: string; scopes?: readonly string[] } = {},
-) => call(rig.client(server), 'ResolveCapability', message, { metadata: await rig.metadata(who) });
+const resolve = async (message: Record<string, unknown>, who: Wished = {}) =>
+  call(rig.client(server), 'ResolveCapability', message, { metadata: await rig.metadata(who) });
 
 describe('ResolveCapability', () => {
   it.each([
@@ -111,7 +110,50 @@ describe('ResolveCapability', () => {
   });
 });
 
+describe('a token that is narrowed', () => {
+  it.each([
+    [{ capabilityId: CAPABILITY }, { capabilities: [CAPABILITY] }, true],
+    [{ capabilityId: CAPABILITY }, { capabilities: ['other.*'] }, false],
+    [{ capabilityId: 'no.such' }, { capabilities: ['other.*'] }, false],
+    [{ capabilityId: CAPABILITY }, { max_side_effect: 'shared-write' }, true],
+    [{ capabilityId: CAPABILITY }, { max_side_effect: 'sandbox' }, false],
+    [{ interface: 'work-items' }, { capabilities: ['*'], max_side_effect: 'external' }, true],
+    [{ interface: 'work-items' }, { max_side_effect: 'read' }, false],
+  ])('asks for %j with %j: %s', async (message, claims, allowed) => {
+    const outcome = await resolve(message, { claims });
+    if (allowed) expect(outcome).toMatchObject({ answer: { instanceId: 'main' } });
+    else {
+      const refused = { status: status.PERMISSION_DENIED, code: 'capability_not_permitted' };
+      expect(refusal(outcome)).toMatchObject(refused);
+    }
+  });
+});
+
 describe('bounds', () => {
+  it('the calls of a minute are counted, for each subject and for all of a tenant', async () => {
+    const limits = callLimits({ perSubject: 1, perTenant: 2 });
+    const client = rig.client(await rig.serve({ callLimits: limits }));
+    const ask = async (subject: string, tenant = 'acme') =>
+      call(
+        client,
+        'ResolveCapability',
+        { capabilityId: CAPABILITY },
+        { metadata: await rig.metadata({ subject, tenant }) },
+      );
+    expect(await ask('ada')).toHaveProperty('answer');
+    const second = await ask('ada');
+    expect(refusal(second)).toMatchObject({
+      ...{ status: status.RESOURCE_EXHAUSTED, code: 'rate_limited', retryable: 'true' },
+      details: 'The subject may make 1 calls a minute.',
+    });
+    const [wait] = 'refused' in second ? second.refused.metadata.get('grpc-retry-pushback-ms') : [];
+    expect(Number(wait)).toBeGreaterThan(0);
+    expect(Number(wait)).toBeLessThanOrEqual(60_000);
+    expect(await ask('bob')).toHaveProperty('answer');
+    expect(refusal(await ask('eve'))['details']).toBe('The tenant may make 2 calls a minute.');
+    expect(refusal(await ask('ada', 'globex'))).toMatchObject({ code: 'capability_unavailable' });
+  });
+
   it('no message is larger than allowed, and no call longer', async () => {
     const limits = { ...DEFAULT_LIMITS, messageBytes: 1_000, callMs: 200 };
     const catalog = {

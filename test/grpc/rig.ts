@@ -18,6 +18,7 @@ import protobuf from 'protobufjs';
 import { capabilityCatalog } from '../../src/db/capabilities';
 import type { GrpcDeps } from '../../src/grpc/deps';
 import { startGrpcServer, type GrpcServer, type ServerTls } from '../../src/grpc/server';
+import { callLimits, DEFAULT_CALL_RATES } from '../../src/http/rate-limits';
 import { developmentTokens, issueDevelopmentToken } from '../../src/http/tokens/development';
 import { generateKeyText, importSigningKey, type SigningKey } from '../../src/signing/keys';
 import type { TestDatabase } from '../support/test-database';
@@ -26,6 +27,15 @@ export const CATALOG_READ = 'factory.catalog.read';
 const PROTO = path.join(__dirname, '../../proto/waybill/connectors/v1/connectors.proto');
 
 type Message = Record<string, unknown>;
+
+/** Of a token. */
+export interface Wished {
+  readonly tenant?: string;
+  readonly subject?: string;
+  readonly scopes?: readonly string[];
+  readonly claims?: Readonly<Record<string, unknown>>;
+}
+
 export type Outcome = { readonly answer: Message } | { readonly refused: ServiceError };
 
 export class GrpcRig {
@@ -51,6 +61,7 @@ export class GrpcRig {
       catalog: capabilityCatalog(this.db.as('waybill_data')),
       deliver: () => Promise.reject(new Error('nothing is sent here')),
       tokens: developmentTokens(this.key.publicJwk),
+      callLimits: callLimits(DEFAULT_CALL_RATES),
       ready: () => Promise.resolve({ ready: this.ready, checks: {} }),
       newRequestId: randomUUID,
       ...changes,
@@ -76,17 +87,18 @@ export class GrpcRig {
     return made;
   }
 
-  token(options: { tenant?: string; scopes?: readonly string[] } = {}): Promise<string> {
+  token(options: Wished = {}): Promise<string> {
     return issueDevelopmentToken(this.key, {
       tenantId: options.tenant ?? 'acme',
-      subject: 'tool@example.test',
+      subject: options.subject ?? 'tool@example.test',
       scopes: options.scopes ?? [CATALOG_READ],
+      claims: options.claims ?? {},
       issuedAt: new Date(),
       lifetimeS: 600,
     });
   }
 
-  async metadata(options: { tenant?: string; scopes?: readonly string[] } = {}): Promise<Metadata> {
+  async metadata(options: Wished = {}): Promise<Metadata> {
     const metadata = new Metadata();
     metadata.set('authorization', `Bearer ${await this.token(options)}`);
     return metadata;

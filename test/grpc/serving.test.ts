@@ -10,6 +10,7 @@ import { parseConfig } from '../../src/schemas/config';
 import { DeliverRequest, ResolveCapabilityRequest } from '../../src/schemas/grpc-messages';
 import { grpcTls, serveGrpc } from '../../src/workers/grpc-server';
 import { Closers } from '../../src/workers/closers';
+import { callLimits, DEFAULT_CALL_RATES } from '../../src/http/rate-limits';
 import { developmentTokens } from '../../src/http/tokens/development';
 import { CAPABILITY, Rig } from '../registry/fixture';
 import { postgresFixture } from '../registry/postgres-fixture';
@@ -142,6 +143,7 @@ test('a port that is taken is named with the setting that changes it', async () 
     data: rig.db.as('waybill_data'),
     deliver: () => Promise.reject(new Error('nothing is sent here')),
     tokens: developmentTokens(rig.key.publicJwk),
+    callLimits: callLimits(DEFAULT_CALL_RATES),
     tls: null,
     ready: () => Promise.resolve({ ready: true, checks: {} }),
   };

@@ -1,5 +1,6 @@
 /** What bounds a call of the API: how often, how large, how deep. Real: server, socket, Postgres. */
 import { request as rawRequest } from 'node:http';
+import { callLimits } from '../../src/http/rate-limits';
 import { Harness, problem } from './harness';
 
 const PLAN = ['factory.replays.operate'];
@@ -15,7 +16,7 @@ describe('calls in a minute', () => {
     h.token({ tenant, subject }).then((token) => h.call('/factory/deliveries', { base, token }));
 
   test('are bounded for each subject, and for all of a tenant together', async () => {
-    const other = await h.alsoServe({ callRates: { perSubject: 2, perTenant: 3 } });
+    const other = await h.alsoServe({ callLimits: callLimits({ perSubject: 2, perTenant: 3 }) });
     const { base } = other;
     const first = await get(base, 'ada');
     expect(first.status).toBe(200);

@@ -12,9 +12,11 @@ import { closeAttempt, openAttempt } from '../../src/db/deliveries';
 import type { DeliveryRef } from '../../src/domain/delivery-activities';
 import { deliveryId, replayJobId, tenantId } from '../../src/domain/ids';
 import type { HttpDeps } from '../../src/http/deps';
+import { callLimits, DEFAULT_CALL_RATES } from '../../src/http/rate-limits';
 import { createServer } from '../../src/http/server';
 import { developmentTokens, issueDevelopmentToken } from '../../src/http/tokens/development';
 import type { Problem } from '../../src/schemas/api-problems';
+import { loadShippedSchemes } from '../../src/schemas/shipped-schemes';
 import { cachedSecrets } from '../../src/secrets/cache';
 import { envSecrets } from '../../src/secrets/env';
 import { actionSigner } from '../../src/services/actions/receipts';
@@ -120,6 +122,7 @@ export class Harness {
         start: (ref) => void this.started.push(ref.deliveryId),
         nudge: (ref) => void this.nudged.push(ref.deliveryId),
       },
+      callLimits: callLimits(DEFAULT_CALL_RATES),
       deliver: deliverDeps(data, this.started),
       replay: (ref, who) => decideReplay({ data, signingKey: this.key }, ref, who),
       bulkReplays: {
@@ -146,6 +149,7 @@ export class Harness {
         ingress: true,
         admin: {
           tokens,
+          fleets: { schemes: loadShippedSchemes(), secrets: envSecrets(this.env) },
           subscriptions: {
             control: this.db.as('waybill_control'),
             tenantSecrets: ['env:TEST_'],

@@ -132,6 +132,43 @@ describe('a request that is repeated with its key', () => {
   });
 });
 
+/** As a process leaves them that dies between what a request does and the answer that is kept of it. */
+const diedBeforeAnswers = () =>
+  h.db.rows(
+    `update waybill.idempotency_keys
+      set answer_status = null, answer = null, leased_until = clock_timestamp()`,
+  );
+
+describe('a request whose process died after it did what was asked for', () => {
+  test('finds the job that it made, also where no further one would be allowed', async () => {
+    const first = await plan('k-1');
+    await h.db.rows(
+      `insert into waybill.replay_jobs select (jsonb_populate_record(j, jsonb_build_object(
+        'job_id', gen_random_uuid()))).* from waybill.replay_jobs j, generate_series(1, 19)`,
+    );
+    for (let again = 0; again < 2; again += 1) {
+      await diedBeforeAnswers();
+      const repeated = await plan('k-1');
+      expect(repeated).toMatchObject({ status: 202, body: { jobId: first.body['jobId'] } });
+      expect(repeated.headers.get('idempotent-replayed')).toBeNull();
+    }
+    expect(await jobs()).toBe(20);
+    const audited = await h.db.rows(
+      `select from waybill.audit_log where subject = 'replay/' || $1`,
+      [first.body['jobId']],
+    );
+    expect(audited).toHaveLength(1);
+  });
+
+  test('after the life of its key makes another one', async () => {
+    const first = await plan('k-1');
+    await diedBeforeAnswers();
+    await h.db.rows(`update waybill.idempotency_keys set expires_at = clock_timestamp()`);
+    expect((await plan('k-1')).body['jobId']).not.toBe(first.body['jobId']);
+    expect(await jobs()).toBe(2);
+  });
+});
+
 test.each(['', '""', '"a', 'a b', 'a,b', '"a";x=1', 'x'.repeat(256), `"${'x'.repeat(256)}"`])(
   'the key %j is none',
   async (key) => {
@@ -147,7 +184,8 @@ test('a route that takes keys works without one', async () => {
 
 describe('a key', () => {
   const key = { tenantId: tenantId('acme'), principal: 'ada', route: 'POST /x', key: 'k' };
-  const request = { sha256: Buffer.alloc(32), leaseMs: 60_000, keepMs: 60_000 };
+  const effectId = '0198c1f0-9a3e-7c41-b1c2-5d7a3f0e8b21';
+  const request = { sha256: Buffer.alloc(32), leaseMs: 60_000, keepMs: 60_000, effectId };
   const claim = (changes: object = {}) =>
     claimIdempotencyKey(h.db.as('waybill_data'), key, { ...request, ...changes });
   const answer = { status: 200, type: 'application/json', body: '{}' };
@@ -155,7 +193,7 @@ describe('a key', () => {
     keepIdempotentAnswer(h.db.as('waybill_data'), key, number, answer);
 
   test('is free as soon as the lease of one that died is over, and its late answer is not kept', async () => {
-    expect(await claim({ leaseMs: 100 })).toEqual({ kind: 'claimed', claim: 1 });
+    expect(await claim({ leaseMs: 100 })).toEqual({ kind: 'claimed', claim: 1, effectId });
     expect(await claim()).toMatchObject({ kind: 'in_flight' });
     await until('the lease is over', async () =>
       (await claim()).kind === 'claimed' ? true : null,

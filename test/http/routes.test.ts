@@ -16,6 +16,8 @@ interface OpenapiDocument {
 interface OpenapiOperation {
   readonly operationId: string;
   readonly security?: readonly Record<string, readonly string[]>[];
+  readonly 'x-side-effects': string;
+  readonly 'x-idempotency': string;
   readonly responses: Record<string, { readonly description: string; readonly content: unknown }>;
 }
 
@@ -113,6 +115,29 @@ describe('the OpenAPI document', () => {
     expect(hidden).toEqual([]);
   });
 
+  it.each([
+    ['get', '/factory/connectors', 'factory.connections.read', 'read', 'natural'],
+    [
+      ...(['post', '/factory/connectors/{connectorId}/certify'] as const),
+      ...(['factory.connections.admin', 'sandbox', 'key-header'] as const),
+    ],
+    ['post', '/factory/subscriptions', 'factory.connections.admin', 'external', 'key-header'],
+    ['get', '/factory/deliveries', 'factory.connections.read', 'read', 'natural'],
+    [
+      ...(['post', '/factory/deliveries/{deliveryId}/replay'] as const),
+      ...(['factory.connections.operate', 'shared-write', 'natural'] as const),
+    ],
+    ['post', '/v1/deliver', 'factory.deliveries.send', 'external', 'key-header'],
+    ['get', '/v1/capability-resolution', 'factory.catalog.read', 'read', 'natural'],
+    ['post', '/v1/replays', 'factory.replays.operate', 'shared-write', 'key-header'],
+    ['post', '/v1/fleet/diff', 'factory.fleet.publish', 'read', 'natural'],
+    ['post', '/v1/fleet/apply', 'factory.fleet.publish', 'shared-write', 'natural'],
+  ])('says of %s %s its scope, side effects and idempotency', (method, at, scope, ...said) => {
+    const operation = document.paths[at]?.[method];
+    expect(operation?.security).toEqual([{ bearer: [scope] }]);
+    expect([operation?.['x-side-effects'], operation?.['x-idempotency']]).toEqual(said);
+  });
+
   it('is OpenAPI 3.1 with every route, its scope and its problems', () => {
     expect(document.openapi).toBe('3.1.0');
     const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -167,6 +192,8 @@ describe('the OpenAPI document', () => {
       'post /v1/actions/{actionId}/resolve',
       'post /v1/connection-events',
       'post /v1/deliver',
+      'post /v1/fleet/apply',
+      'post /v1/fleet/diff',
       'post /v1/hosts/{replicaId}/drain',
       'post /v1/hosts/{replicaId}/heartbeat',
       'post /v1/hosts/{replicaId}/offline',

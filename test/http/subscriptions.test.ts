@@ -226,6 +226,15 @@ describe('rotating an ingress', () => {
     await ask('', wish('keyed'));
     const first = await ask('/keyed/ingress/rotate', {}, { key: 'r' });
     const again = await ask('/keyed/ingress/rotate', {}, { key: 'r' });
+    // As a process leaves it that dies before the answer is kept.
+    await h.db.rows(
+      `update waybill.idempotency_keys
+        set answer_status = null, answer = null, leased_until = clock_timestamp()
+        where idempotency_key = 'r'`,
+    );
+    const taken = await ask('/keyed/ingress/rotate', {}, { key: 'r' });
+    expect(taken.headers.get('idempotent-replayed')).toBeNull();
+    expect(taken.body).toEqual(first.body);
     expect(again.body).toEqual(first.body);
     const end = first.body.ingress?.previous[0]?.until ?? '';
     expect(Date.parse(end) - Date.now()).toBeGreaterThan(86_000_000);

@@ -93,6 +93,17 @@ describe('a token with a side-effect ceiling', () => {
     expect(problem(shown)).toMatchObject({ status: 403, code: 'capability_not_permitted' });
   });
 
+  test('resolves no capability above it', async () => {
+    const ask = (query: string, claims: object) =>
+      h.call(`/v1/capability-resolution?${query}`, { scopes: CATALOG, claims: { ...claims } });
+    const below = await ask('interface=any', { max_side_effect: 'read' });
+    expect(below.body).toMatchObject({ capabilities: [{ capabilityId: 'mail.read' }] });
+    const above = await ask('capabilityId=mail.send', { max_side_effect: 'read' });
+    expect(problem(above)).toMatchObject({ status: 403, code: 'capability_not_permitted' });
+    const other = await ask('interface=any', { capabilities: ['tickets.*'] });
+    expect(problem(other)).toMatchObject({ status: 403, code: 'capability_not_permitted' });
+  });
+
   test('verifies no plan with a step above it', async () => {
     const step = (capabilityId: string) => ({ stepId: capabilityId, capabilityId, request: {} });
     const { body } = await h.call<PlanAnswer>('/v1/plans/verify', {

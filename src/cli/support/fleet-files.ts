@@ -4,11 +4,10 @@ import { buffer } from 'node:stream/consumers';
 import type { Database } from '../../db/database';
 import { checkDatabase } from '../../db/migrations';
 import { WaybillError } from '../../domain/errors';
-import { readFleet, type Fleet } from '../../schemas/fleet';
-import { fileText } from '../../schemas/fleet/file-texts';
+import type { Fleet } from '../../schemas/fleet';
 import { FleetInvalid } from '../../schemas/fleet/mistakes';
 import { loadShippedSchemes } from '../../schemas/shipped-schemes';
-import { secretMistakes } from '../../services/publications/secret-values';
+import { checkedFleet } from '../../services/publications/checked-fleets';
 import { databaseSetting, openDatabase } from '../../workers/databases';
 import { processSecrets } from '../../workers/secrets';
 import { quietLog, surroundings } from './environment';
@@ -28,10 +27,10 @@ export async function withFleet<Result>(
   { file, json }: FleetFileOptions,
   work: (control: Database, fleet: Fleet) => Promise<Result>,
 ): Promise<Result> {
-  const read = readFleet(await fleetText(file), loadShippedSchemes());
-  const secrets = processSecrets(surroundings().config);
-  const mistakes = [...read.mistakes, ...(await secretMistakes(read, secrets))];
-  const fleet = { ...read, mistakes };
+  const fleet = await checkedFleet(await fleetBytes(file), {
+    schemes: loadShippedSchemes(),
+    secrets: processSecrets(surroundings().config),
+  });
   try {
     return await withControl((control) => work(control, fleet));
   } catch (error) {
@@ -56,14 +55,11 @@ export async function withControl<Result>(
   }
 }
 
-async function fleetText(file: string): Promise<string> {
-  const bytes = await (file === '-' ? buffer(process.stdin) : readFile(file)).catch(
-    (error: unknown) => {
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new WaybillError('fleet_unreadable', reason, { cause: error });
-    },
-  );
-  return fileText(bytes);
+async function fleetBytes(file: string): Promise<Uint8Array> {
+  return await (file === '-' ? buffer(process.stdin) : readFile(file)).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new WaybillError('fleet_unreadable', reason, { cause: error });
+  });
 }
 
 /** The mistakes are the answer; the failure that remains is one line. */

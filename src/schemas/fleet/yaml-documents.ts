@@ -1,17 +1,20 @@
 /** Splits a fleet file into its YAML documents and remembers on which line each field stands. */
 import { Composer, isMap, isScalar, isSeq, LineCounter, Parser } from 'yaml';
-import type { Document, Node, Range } from 'yaml';
+import type { CST, Document, Node, Range } from 'yaml';
 import { WaybillError } from '../../domain/errors';
+import { MAX_NESTING } from '../nesting';
 import type { FieldPath } from './mistakes';
 
 /** Larger files are refused before they are parsed. A fleet of 100,000 replicas is half of it. */
 const MAX_CHARACTERS = 64 * 1024 * 1024;
 const MAX_ALIASES = 100;
+/** Around the JSON that a fleet takes, which is bounded itself. */
+const MAX_LEVELS = MAX_NESTING + 20;
 /** Most faults of the YAML itself that one message lists. */
 const LISTED = 10;
 
 export interface YamlDocument {
-  /** Position in the file, from 1; empty documents count. */
+  /** Position in the file, from 1; empty documents count, and so does each of a list, as JSON has them. */
   readonly number: number;
   readonly written: unknown;
   readonly lineOf: (path: FieldPath) => number;
@@ -47,7 +50,17 @@ export function parseYamlDocuments(text: string): YamlDocument[] {
     const written = faults.length === 0 ? toPlain(document, number) : null;
     if (written === null) continue;
     const lineOf = (path: FieldPath) => lines.linePos(span.start + find(span, path)).line;
-    documents.push({ number, written, lineOf });
+    if (!Array.isArray(written)) documents.push({ number, written, lineOf });
+    else {
+      const items: readonly unknown[] = written;
+      documents.push(
+        ...items.map((item, index) => ({
+          ...{ number: number + index, written: item },
+          lineOf: (path: FieldPath) => lineOf([index, ...path]),
+        })),
+      );
+      number += Math.max(0, items.length - 1);
+    }
   }
   if (faults.length > 0) throw unreadable(faults);
   return documents;
@@ -56,7 +69,38 @@ export function parseYamlDocuments(text: string): YamlDocument[] {
 /** One document after another: the nodes of all of them at once would be many times their text. */
 function composed(text: string, lines?: LineCounter): Generator<Document.Parsed, void> {
   const composer = new Composer({ prettyErrors: false, stringKeys: true });
-  return composer.compose(new Parser(lines?.addNewLine).parse(text));
+  return composer.compose(shallow(new Parser(lines?.addNewLine).parse(text)));
+}
+
+/**
+ * The tokens, as long as none is nested so deep that composing it could run out of stack, which ends the
+ * process.
+ * @throws WaybillError `fleet_unreadable`
+ */
+function* shallow(tokens: Iterable<CST.Token>): Generator<CST.Token, void> {
+  for (const token of tokens) {
+    let level: object[] = [token];
+    for (let depth = 0; level.length > 0; depth += 1) {
+      if (depth > MAX_LEVELS) {
+        const reason = `the fleet file has more than ${MAX_LEVELS} levels of lists and maps`;
+        throw new WaybillError('fleet_unreadable', reason);
+      }
+      level = level.flatMap(within);
+    }
+    yield token;
+  }
+}
+
+/** What a token holds: a document its value, a list or map what its items have as keys and values. */
+function within(token: object): object[] {
+  const held: unknown[] = [];
+  if ('value' in token) held.push(token.value);
+  if ('items' in token && Array.isArray(token.items)) {
+    for (const item of token.items as readonly { key?: unknown; value?: unknown }[]) {
+      held.push(item.key, item.value);
+    }
+  }
+  return held.filter((inner) => typeof inner === 'object' && inner !== null);
 }
 
 /** Answers at which character of a document a field stands; the document is read again for that. */

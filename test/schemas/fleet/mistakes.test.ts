@@ -39,7 +39,7 @@ describe('a mistake names document, line, field and remedy', () => {
     ],
     [
       'a document that is no map',
-      '- kind: Target\n',
+      'a text\n',
       /^1 document 1 kind: must be one of Settings/,
     ],
     [
