@@ -5,6 +5,7 @@ import { CASE_VERDICTS, CONFORMANCE_GROUPS } from '../domain/conformance';
 import { CONNECTOR_STATUSES } from '../domain/connector-states';
 import { Answered, pageFields, paging } from './api-common';
 import { ConformanceCases } from './conformance';
+import { textFault } from './fleet/json-values';
 import { Version } from './fleet/texts';
 import { Name } from './names';
 import { VectorVendor } from './webhook-vectors';
@@ -60,15 +61,22 @@ export type ConnectorPage = z.infer<typeof ConnectorPage>;
 export const ConnectorParams = z.strictObject({ connectorId: Name });
 export const CertificationParams = z.strictObject({ connectorId: Name, version: Version });
 
-export const CertifyBody = z.strictObject({
-  version: Version,
-  instance: Name.describe(
-    "The sandbox: an enabled instance of the token's tenant, of this version.",
-  ),
-  credential: Name.optional().describe('A credential revision of it; its newest without it.'),
-  requests: ConformanceCases.optional().describe('Requests for its capabilities.'),
-  vectors: z.array(VectorVendor).max(20).optional().describe('Requests for its webhook scheme.'),
-});
+export const CertifyBody = z
+  .strictObject({
+    version: Version,
+    instance: Name.describe(
+      "The sandbox: an enabled instance of the token's tenant, of this version.",
+    ),
+    credential: Name.optional().describe('A credential revision of it; its newest without it.'),
+    requests: ConformanceCases.optional().describe('Requests for its capabilities.'),
+    vectors: z.array(VectorVendor).max(20).optional().describe('Requests for its webhook scheme.'),
+  })
+  .superRefine((body, context) => {
+    const fault = textFault(body);
+    if (fault !== null) {
+      context.addIssue({ code: 'custom', path: [...fault.path], message: fault.problem });
+    }
+  });
 
 export const CertificationCase = z.object({
   id: z.string(),
