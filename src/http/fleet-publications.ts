@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { Logger } from 'pino';
 import type { ErrorCode } from '../domain/errors';
 import { WaybillError } from '../domain/errors';
 import {
@@ -52,56 +53,64 @@ export function fleetPublicationRoutes(
     fleets.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, parsed) => {
       parsed(null, body);
     });
-    const { control } = admin.subscriptions;
-    const typed = fleets.withTypeProvider<ZodTypeProvider>();
-    typed.route({
-      method: 'POST',
-      url: '/v1/fleet/diff',
-      bodyLimit: BODY_LIMIT_BYTES,
-      config: { scope: SCOPE, sideEffects: 'read' },
-      schema: {
-        operationId: 'diffFleet',
-        summary: 'What publishing a fleet would change now; nothing is published.',
-        tags: ['fleet'],
-        security: needs(SCOPE),
-        consumes: TYPES,
-        body: FleetBody,
-        response: { 200: answer('The difference.', FleetDifference), ...problems(PROBLEMS) },
-      },
-      handler: async (request) => {
-        const fleet = await fleetOf(request, admin);
-        const { revision, changes } = await told(diffFleet(control, fleet));
-        return { revision, differs: changes.length > 0, ...listed(changes) };
-      },
-    });
-    typed.route({
-      method: 'POST',
-      url: '/v1/fleet/apply',
-      bodyLimit: BODY_LIMIT_BYTES,
-      config: { scope: SCOPE },
-      schema: {
-        operationId: 'applyFleet',
-        summary:
-          'Publishes what differs as one revision, or nothing; the same fleet again is nothing.',
-        tags: ['fleet'],
-        security: needs(SCOPE),
-        consumes: TYPES,
-        body: FleetBody,
-        response: {
-          200: answer('Published, or there already.', PublishedFleet),
-          ...problems(PROBLEMS),
-        },
-      },
-      handler: async (request) => {
-        const { tenantId, subject } = principalOf(request);
-        const fleet = await fleetOf(request, admin);
-        const { revision, changed, changes } = await told(publishFleet(control, fleet, subject));
-        const about = { tenantId, publishedBy: subject, revision, changes: changes.length };
-        log.info(about, changed ? 'fleet published' : 'fleet was there already');
-        return { revision, changed, ...listed(changes) };
-      },
-    });
+    diffRoute(fleets, admin);
+    applyRoute(fleets, log, admin);
     done();
+  });
+}
+
+function diffRoute(app: FastifyInstance, admin: AdminDeps): void {
+  const { control } = admin.subscriptions;
+  app.withTypeProvider<ZodTypeProvider>().route({
+    method: 'POST',
+    url: '/v1/fleet/diff',
+    bodyLimit: BODY_LIMIT_BYTES,
+    config: { scope: SCOPE, sideEffects: 'read' },
+    schema: {
+      operationId: 'diffFleet',
+      summary: 'What publishing a fleet would change now; nothing is published.',
+      tags: ['fleet'],
+      security: needs(SCOPE),
+      consumes: TYPES,
+      body: FleetBody,
+      response: { 200: answer('The difference.', FleetDifference), ...problems(PROBLEMS) },
+    },
+    handler: async (request) => {
+      const fleet = await fleetOf(request, admin);
+      const { revision, changes } = await told(diffFleet(control, fleet));
+      return { revision, differs: changes.length > 0, ...listed(changes) };
+    },
+  });
+}
+
+function applyRoute(app: FastifyInstance, log: Logger, admin: AdminDeps): void {
+  const { control } = admin.subscriptions;
+  app.withTypeProvider<ZodTypeProvider>().route({
+    method: 'POST',
+    url: '/v1/fleet/apply',
+    bodyLimit: BODY_LIMIT_BYTES,
+    config: { scope: SCOPE },
+    schema: {
+      operationId: 'applyFleet',
+      summary:
+        'Publishes what differs as one revision, or nothing; the same fleet again is nothing.',
+      tags: ['fleet'],
+      security: needs(SCOPE),
+      consumes: TYPES,
+      body: FleetBody,
+      response: {
+        200: answer('Published, or there already.', PublishedFleet),
+        ...problems(PROBLEMS),
+      },
+    },
+    handler: async (request) => {
+      const { tenantId, subject } = principalOf(request);
+      const fleet = await fleetOf(request, admin);
+      const { revision, changed, changes } = await told(publishFleet(control, fleet, subject));
+      const about = { tenantId, publishedBy: subject, revision, changes: changes.length };
+      log.info(about, changed ? 'fleet published' : 'fleet was there already');
+      return { revision, changed, ...listed(changes) };
+    },
   });
 }
 

@@ -37,11 +37,7 @@ describe('a mistake names document, line, field and remedy', () => {
       'kind: Targets\nid: x\n',
       /^1 document 1 kind: must be one of Settings, Capability, Connector, Evidence, QuotaPolicy, Instance, Binding, Replica, Target, Subscription, EventSink$/,
     ],
-    [
-      'a document that is no map',
-      'a text\n',
-      /^1 document 1 kind: must be one of Settings/,
-    ],
+    ['a document that is no map', 'a text\n', /^1 document 1 kind: must be one of Settings/],
     [
       'an unknown field',
       `${TARGET}http: { url: http://x.test/, timout: 3s }`,
