@@ -92,6 +92,13 @@ describe('certifying', () => {
     expect(answer.body).toMatchObject({ code: 'certification_refused', field: 'version' });
   });
 
+  test('with a text that no row can hold is refused, and the field is named', async () => {
+    const requests = { 'mail.send': { valid: [{ text: 'a\u0000b' }] } };
+    const answer = await certify({ version: '1.0.0', instance: 'main', requests });
+    const field = 'requests.mail.send.valid.0.text';
+    expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', field } });
+  });
+
   test("of another tenant's connector finds none", async () => {
     const answer = await ask('/theirs/certify', { version: '1.0.0', instance: 'main' });
     expect(answer).toMatchObject({ status: 404, body: { code: 'not_found' } });
