@@ -4,6 +4,9 @@
  * Postgres, schemathesis. The seed is fixed, so that a failure comes again.
  */
 import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { SCOPES } from '../../src/http/scopes';
 import { insertCatalog } from '../support/catalog-fixture';
 import { pythonProgram } from '../support/python';
@@ -46,11 +49,15 @@ test(
 );
 
 /** What it says where it finds something; empty where it finds nothing. */
-function run(program: string, args: readonly string[]): Promise<string> {
-  return new Promise((done) => {
-    const options = { timeout: BOUND_MS, maxBuffer: 16_777_216 };
+async function run(program: string, args: readonly string[]): Promise<string> {
+  // It keeps what it has found where it runs.
+  const cwd = await mkdtemp(path.join(tmpdir(), 'waybill-schemathesis-'));
+  const said = await new Promise<string>((done) => {
+    const options = { timeout: BOUND_MS, maxBuffer: 16_777_216, cwd };
     execFile(program, args, options, (error, out, problems) => {
       done(error === null ? '' : `${out}${problems}`);
     });
   });
+  await rm(cwd, { recursive: true });
+  return said;
 }
