@@ -152,15 +152,13 @@ describe('an external one', () => {
       approvalId: 'of-refund-3',
     };
     const decide = async (actionId: string, changes: object) => {
-      const [row] = await rig.db
-        .as('waybill_data')
-        .query(
-          {
-            name: 'test_decide',
-            text: 'select waybill.decide_approval($1, $2, $3, null) as answer',
-          },
-          ['acme', actionId, JSON.stringify({ ...decision, ...changes })],
-        );
+      const [row] = await rig.db.as('waybill_data').query(
+        {
+          name: 'test_decide',
+          text: 'select waybill.decide_approval($1, $2, $3, null) as answer',
+        },
+        ['acme', actionId, JSON.stringify({ ...decision, ...changes })],
+      );
       return row?.['answer'];
     };
     expect(await decide(other.actionId, {})).toMatchObject({ kind: 'not_waiting' });
