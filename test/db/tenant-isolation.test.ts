@@ -56,7 +56,7 @@ async function fill(fixture: CatalogFixture): Promise<void> {
     `event_sinks values ($1, 'sink', 'https://sink.test/', 1000, '{*}', '{env:X}', 'active', null, 0)`,
     `event_sink_parked values ($1, 'sink', $1, 'delivery/x', 1, 1, now(), 'event_refused', null)`,
     `event_horizons values ($1, 0)`,
-    `idempotency_keys values ($1, 'ada', 'replay', 'k1', sha256(''), 1, now(), null, null, now(), now())`,
+    `idempotency_keys values ($1, 'ada', 'replay', 'k1', sha256(''), 1, gen_random_uuid(), now(), null, null, now(), now())`,
     `retired_ingresses values ('old-' || $1, $1, 'pushes', now())`,
     `connection_reports values ($1, 'main', 1, 'enabled', 'urn:test', 'e1', now())`,
     `audit_log (tenant_id, actor, action, subject) values ($1, 'ada', 'read', 'all')`,
