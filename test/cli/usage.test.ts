@@ -47,6 +47,19 @@ const COMMANDS = [
   ['evidence'],
   ['evidence', 'new-key'],
   ['evidence', 'sign'],
+  ['approvals'],
+  ['approvals', 'list'],
+  ['approvals', 'approve'],
+  ['approvals', 'deny'],
+  ['approvals', 'sign'],
+  ['actions', 'resolve'],
+  ['certify'],
+  ['conformance'],
+  ['connectors'],
+  ['connectors', 'list'],
+  ['connectors', 'show'],
+  ['subscriptions'],
+  ['subscriptions', 'create'],
   ['qualify'],
   ['qualify', 'verify'],
 ];
@@ -94,7 +107,7 @@ test.each([
     '30s, 5m or 2h',
   ],
   ['a cancelling without a reason', ['actions', 'cancel', 'a'], '--reason <text>'],
-  ['a part that there is not', ['api', '--serve', 'grpc'], 'api, ingress, lifecycle, admin'],
+  ['a part that there is not', ['api', '--serve', 'web'], 'api, ingress, lifecycle, admin'],
   ['a story of another fleet', ['up', '--story', '--fleet', 'x.yaml'], '--story'],
 ])('%s is one line that says what to do instead', async (_what, args, remedy) => {
   const ended = await waybill(args);
