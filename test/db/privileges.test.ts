@@ -71,7 +71,8 @@ test('the catalog is written by control alone', async () => {
     waybill_data: ['audit_log', 'outbox_events', 'replicas', 'subscriptions'],
     waybill_lifecycle: ['replicas'],
     waybill_operations: [
-      ...['audit_log', 'event_sinks', 'outbox_events', 'replicas', 'settings', 'subscriptions'],
+      ...['audit_log', 'connector_versions', 'event_sinks', 'instances', 'outbox_events'],
+      ...['replicas', 'settings', 'subscriptions'],
     ],
   });
 });
@@ -80,7 +81,9 @@ test('of what the catalog shares, each role changes its own columns only', async
   const routing = ['active_assignments', 'circuit_open_until', 'probes', 'unknown_failures'];
   expect(await columns('waybill_data', 'replicas')).toEqual(routing);
   expect(await columns('waybill_operations', 'settings')).toEqual(['recovering_since']);
-  expect(await columns('waybill_operations', 'subscriptions')).toEqual(['wake_pending']);
+  for (const table of ['subscriptions', 'instances', 'connector_versions']) {
+    expect(await columns('waybill_operations', table)).toEqual(['wake_pending']);
+  }
   const published = ['capacity', 'endpoint', 'peer_did', 'tenant_id', 'instance_id', 'version'];
   const upkeep = await columns('waybill_operations', 'replicas');
   expect(upkeep.filter((name) => published.includes(name))).toEqual([]);
