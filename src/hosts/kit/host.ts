@@ -62,6 +62,8 @@ const DEFAULT_RETENTION_MS = 90 * 24 * 3_600_000;
 const PRUNE_EVERY_MS = 600_000;
 const PRUNE_LIMIT = 5_000;
 const OFFLINE_MS = 3_000;
+/** For answers that are on their way. */
+const CLOSE_MS = 2_000;
 
 /** Starts a host: it listens when this resolves, and is registered where it registers at all. */
 export async function createHost(options: HostOptions): Promise<Host> {
@@ -146,8 +148,18 @@ class RunningHost implements Host {
     clearInterval(this.#pruning);
     await this.#actions.drained(this.#options.graceMs ?? DEFAULT_GRACE_MS);
     await this.#lifecycle?.offline(OFFLINE_MS);
-    await this.#app.close();
+    await this.#close();
     await this.#options.store.close();
+  }
+
+  /** A connection on which no request ever came would keep it open for a minute. */
+  async #close(): Promise<void> {
+    const closed = this.#app.close();
+    const late = setTimeout(() => {
+      this.#app.server.closeAllConnections();
+    }, CLOSE_MS);
+    await closed;
+    clearTimeout(late);
   }
 
   #self(): HostSelf {
