@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { WaybillError } from '../domain/errors';
 import { actionDecisionRoutes } from './action-decisions';
 import { approvalRoutes } from './approvals';
+import { closePromptly } from '../hosts/prompt-closing';
 import { actionCallRoutes } from './action-calls';
 import { actionRoutes } from './actions';
 import { requireTokens } from './authorization';
@@ -74,6 +75,7 @@ export function createServer(deps: AnyServerDeps): FastifyInstance {
       answerBrokenRequest(deps, error.code, socket);
     },
   });
+  closePromptly(app);
   app.setValidatorCompiler(validatorCompiler).setSerializerCompiler(serializerCompiler);
   app.setErrorHandler(answerProblem);
   app.addHook('onSend', (request, reply, _payload, done) => {

@@ -8,6 +8,7 @@ import type { TokenPurpose } from '../../domain/host-protocol';
 import type { TokenTrust } from '../../schemas/host-messages';
 import type { SigningKey } from '../../signing/keys';
 import { didOfKey } from '../../signing/did-key';
+import { closePromptly } from '../prompt-closing';
 import { JOSE_TYPE, REQUEST_LIMIT_BYTES } from '../protocol/limits';
 import { Actions } from './actions';
 import type { HostIdentity, HostSelf } from './checks';
@@ -62,8 +63,6 @@ const DEFAULT_RETENTION_MS = 90 * 24 * 3_600_000;
 const PRUNE_EVERY_MS = 600_000;
 const PRUNE_LIMIT = 5_000;
 const OFFLINE_MS = 3_000;
-/** For answers that are on their way. */
-const CLOSE_MS = 2_000;
 
 /** Starts a host: it listens when this resolves, and is registered where it registers at all. */
 export async function createHost(options: HostOptions): Promise<Host> {
@@ -148,18 +147,8 @@ class RunningHost implements Host {
     clearInterval(this.#pruning);
     await this.#actions.drained(this.#options.graceMs ?? DEFAULT_GRACE_MS);
     await this.#lifecycle?.offline(OFFLINE_MS);
-    await this.#close();
+    await this.#app.close();
     await this.#options.store.close();
-  }
-
-  /** A connection on which no request ever came would keep it open for a minute. */
-  async #close(): Promise<void> {
-    const closed = this.#app.close();
-    const late = setTimeout(() => {
-      this.#app.server.closeAllConnections();
-    }, CLOSE_MS);
-    await closed;
-    clearTimeout(late);
   }
 
   #self(): HostSelf {
@@ -218,11 +207,6 @@ class RunningHost implements Host {
       // Its memory may not be that of the process that took over: it has nothing to say any more.
       if (this.#phase === 'superseded') await reply.code(503).send({ error: 'superseded' });
     });
-    app.addHook('onSend', (_request, reply, _payload, done) => {
-      // A connection that is kept alive would keep `stop` waiting.
-      if (this.#phase === 'stopping') void reply.header('connection', 'close');
-      done();
-    });
     app.get('/v1/manifest', async (_request, reply) => {
       await reply.type('application/json; charset=utf-8').send(manifest);
     });
@@ -267,6 +251,7 @@ function serverFor(deps: ServingDeps, failed: (error: unknown) => void): Fastify
     return503OnClosing: false,
     routerOptions: { maxParamLength: 300 },
   });
+  closePromptly(app);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
     done(null, body);
