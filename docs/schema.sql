@@ -353,7 +353,7 @@ table connector_versions
   constraint connector_versions_release_id_check CHECK (((length(release_id) >= 1) AND (length(release_id) <= 200)))
   constraint connector_versions_status_check CHECK ((status = ANY (ARRAY['draft'::text, 'certified'::text, 'active'::text, 'deprecated'::text, 'revoked'::text])))
   CREATE INDEX versions_to_wake ON waybill.connector_versions USING btree (connector_id, version) WHERE wake_pending
-  CREATE TRIGGER versions_revoked BEFORE UPDATE OF status ON waybill.connector_versions FOR EACH ROW WHEN (((new.status = 'revoked'::text) AND (old.status <> 'revoked'::text))) EXECUTE FUNCTION waybill.mark_ended_subscription()
+  CREATE TRIGGER versions_revoked BEFORE UPDATE OF status ON waybill.connector_versions FOR EACH ROW WHEN (((new.status = 'revoked'::text) AND (old.status <> 'revoked'::text))) EXECUTE FUNCTION waybill.mark_to_wake()
   row level security
   policy across_tenants for all to waybill_control, waybill_operations using true
   policy lifecycle for all to waybill_lifecycle using true
@@ -716,7 +716,7 @@ table instances
   constraint instances_signing_secret_refs_check CHECK (((cardinality(signing_secret_refs) <= 2) AND (array_position(signing_secret_refs, NULL::text) IS NULL)))
   constraint instances_status_check CHECK ((status = ANY (ARRAY['enabled'::text, 'disabled'::text, 'revoked'::text])))
   CREATE INDEX instances_to_wake ON waybill.instances USING btree (tenant_id, instance_id) WHERE wake_pending
-  CREATE TRIGGER instances_revoked BEFORE UPDATE OF status ON waybill.instances FOR EACH ROW WHEN (((new.status = 'revoked'::text) AND (old.status <> 'revoked'::text))) EXECUTE FUNCTION waybill.mark_ended_subscription()
+  CREATE TRIGGER instances_revoked BEFORE UPDATE OF status ON waybill.instances FOR EACH ROW WHEN (((new.status = 'revoked'::text) AND (old.status <> 'revoked'::text))) EXECUTE FUNCTION waybill.mark_to_wake()
   row level security
   policy across_tenants for all to waybill_operations using true
   policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
@@ -1250,7 +1250,7 @@ table subscriptions
   constraint subscriptions_tenant_id_instance_id_fkey FOREIGN KEY (tenant_id, instance_id) REFERENCES waybill.instances(tenant_id, instance_id)
   constraint subscriptions_tenant_id_target_id_fkey FOREIGN KEY (tenant_id, target_id) REFERENCES waybill.targets(tenant_id, target_id)
   CREATE INDEX subscriptions_to_wake ON waybill.subscriptions USING btree (tenant_id, subscription_id) WHERE wake_pending
-  CREATE TRIGGER subscriptions_ended BEFORE UPDATE OF state ON waybill.subscriptions FOR EACH ROW WHEN (((new.state = 'deactivated'::text) AND (old.state <> 'deactivated'::text))) EXECUTE FUNCTION waybill.mark_ended_subscription()
+  CREATE TRIGGER subscriptions_ended BEFORE UPDATE OF state ON waybill.subscriptions FOR EACH ROW WHEN (((new.state = 'deactivated'::text) AND (old.state <> 'deactivated'::text))) EXECUTE FUNCTION waybill.mark_to_wake()
   row level security
   policy across_tenants for all to waybill_operations using true
   policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
@@ -1683,7 +1683,7 @@ function longest_receipt_days(s waybill.settings) returns integer, sql, stable
 function lost_actions(p_runs jsonb) returns TABLE(tenant_id text, action_id text), sql, stable
   grant execute to waybill_operations
 
-function mark_ended_subscription() returns trigger, plpgsql, volatile
+function mark_to_wake() returns trigger, plpgsql, volatile
   grant execute to waybill_control
 
 function may_be_on_the_wire(a waybill.actions) returns boolean, sql, stable

@@ -5,7 +5,7 @@ alter table waybill.subscriptions
   add column wake_pending boolean not null default false;
 create index subscriptions_to_wake on waybill.subscriptions (tenant_id, subscription_id) where wake_pending;
 
-create function waybill.mark_ended_subscription() returns trigger language plpgsql as $$
+create function waybill.mark_to_wake() returns trigger language plpgsql as $$
 begin
   new.wake_pending := true;
   return new;
@@ -14,7 +14,7 @@ $$;
 -- Whoever ends it.
 create trigger subscriptions_ended before update of state on waybill.subscriptions for each row
   when (new.state = 'deactivated' and old.state <> 'deactivated')
-  execute function waybill.mark_ended_subscription();
+  execute function waybill.mark_to_wake();
 
 alter table waybill.instances
   -- It was revoked, and what is being sent through it may not know yet.
@@ -22,7 +22,7 @@ alter table waybill.instances
 create index instances_to_wake on waybill.instances (tenant_id, instance_id) where wake_pending;
 create trigger instances_revoked before update of status on waybill.instances for each row
   when (new.status = 'revoked' and old.status <> 'revoked')
-  execute function waybill.mark_ended_subscription();
+  execute function waybill.mark_to_wake();
 
 alter table waybill.connector_versions
   -- It was revoked, and what is pending of the instances on it may not know yet.
@@ -30,7 +30,7 @@ alter table waybill.connector_versions
 create index versions_to_wake on waybill.connector_versions (connector_id, version) where wake_pending;
 create trigger versions_revoked before update of status on waybill.connector_versions for each row
   when (new.status = 'revoked' and old.status <> 'revoked')
-  execute function waybill.mark_ended_subscription();
+  execute function waybill.mark_to_wake();
 -- What is being sent through a connection.
 create index deliveries_being_sent on waybill.deliveries (tenant_id, instance_id)
   where direction = 'outbound' and attend_at is not null;
@@ -85,9 +85,10 @@ begin atomic
     order by s.subscription_id collate "C" limit p_limit;
 end;
 
--- Has what is pending of ended subscriptions, and being sent through revoked connections, looked at now,
--- and so of all on a revoked connector version, so that it fails with its reason instead of waiting for
--- its next attempt; at most p_limit of it. What is looked at within a minute anyway is left alone. Across tenants: for waybill_operations. Answers how many.
+-- Has what is pending of ended subscriptions, being sent through revoked connections, and on revoked
+-- connector versions looked at now, so that it fails with its reason instead of waiting for its next
+-- attempt; at most p_limit of it. What is looked at within a minute anyway is left alone. Across tenants:
+-- for waybill_operations. Answers how many.
 create function waybill.wake_ended(p_limit integer) returns integer language plpgsql as $$
 declare
   s record;
@@ -156,7 +157,7 @@ grant execute on function waybill.current_tenant() to public;
 grant update (wake_pending) on waybill.subscriptions, waybill.instances, waybill.connector_versions
   to waybill_operations;
 grant execute on function waybill.wake_ended(integer) to waybill_operations;
-grant execute on function waybill.mark_ended_subscription() to waybill_control;
+grant execute on function waybill.mark_to_wake() to waybill_control;
 grant execute on function waybill.read_subscriptions(text, text, text, integer) to waybill_data;
 grant select on waybill.connection_reports to waybill_data, waybill_observer;
 grant select, insert, update on waybill.connection_reports to waybill_control;

@@ -8,7 +8,7 @@ import {
   ANSWER_LIMIT_BYTES,
   JOSE_TYPE,
   MANIFEST_LIMIT_BYTES,
-  actionPath,
+  actionRequest,
 } from '../hosts/protocol/limits';
 import type { SigningKey } from '../signing/keys';
 import { noReply, type Reply } from './replies';
@@ -66,7 +66,7 @@ export async function send(spec: CallSpec, deps: CallDeps): Promise<Sent> {
   const authorization = token === '' ? {} : { authorization: `Bearer ${token}` };
   const answered = await exchange(agent, {
     endpoint: setup.subject,
-    ...requestFor(spec),
+    ...actionRequest(spec.route ?? spec.purpose, spec.path ?? spec.action),
     headers: { ...authorization, 'content-type': 'application/json', accept: JOSE_TYPE },
     body: (spec.route ?? spec.purpose) === 'read' ? null : body,
     limitBytes: ANSWER_LIMIT_BYTES,
@@ -124,23 +124,6 @@ function claimsOf(
     ...{ credential_revision: subject.credentialRevision, quota_policy: null, approval: null },
     ...{ purpose: spec.purpose, body_sha256: bodySha256 },
   };
-}
-
-function requestFor(spec: CallSpec): {
-  readonly method: 'GET' | 'PUT' | 'POST';
-  readonly path: string;
-} {
-  const path = actionPath(spec.path ?? spec.action);
-  const route = spec.route ?? spec.purpose;
-  switch (route) {
-    case 'execute':
-      return { method: 'PUT', path };
-    case 'read':
-      return { method: 'GET', path };
-    case 'reconcile':
-    case 'cancel':
-      return { method: 'POST', path: `${path}/${route}` };
-  }
 }
 
 async function judged(

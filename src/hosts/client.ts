@@ -21,7 +21,7 @@ import {
   JOSE_TYPE,
   MANIFEST_LIMIT_BYTES,
   REQUEST_LIMIT_BYTES,
-  actionPath,
+  actionRequest,
 } from './protocol/limits';
 import { signRouteToken } from './protocol/route-tokens';
 
@@ -102,7 +102,7 @@ export function createHostClient(options: HostClientOptions): HostClient {
     const token = await sign(options, { call, claims, jti });
     const answered = await exchange(agent, {
       endpoint: call.route,
-      ...requestFor(purpose, call.route.actionId),
+      ...actionRequest(purpose, call.route.actionId),
       headers: { authorization: `Bearer ${token}`, ...ACCEPTED },
       body: purpose === 'read' ? null : body,
       limitBytes: ANSWER_LIMIT_BYTES,
@@ -148,22 +148,6 @@ export function createHostClient(options: HostClientOptions): HostClient {
 type Send = (call: HostCall, purpose: TokenPurpose, body: Uint8Array) => Promise<HostResult>;
 
 const ACCEPTED = { 'content-type': 'application/json', accept: JOSE_TYPE } as const;
-
-function requestFor(
-  purpose: TokenPurpose,
-  actionId: string,
-): { readonly method: 'GET' | 'PUT' | 'POST'; readonly path: string } {
-  const path = actionPath(actionId);
-  switch (purpose) {
-    case 'execute':
-      return { method: 'PUT', path };
-    case 'read':
-      return { method: 'GET', path };
-    case 'reconcile':
-    case 'cancel':
-      return { method: 'POST', path: `${path}/${purpose}` };
-  }
-}
 
 function claimsOf(call: HostCall, purpose: TokenPurpose, bodySha256: string): RouteTokenClaims {
   const { route } = call;

@@ -3,17 +3,11 @@
  * loop makes good what was missed here.
  */
 import { type Client, WorkflowNotFoundError, type WorkflowOptions } from '@temporalio/client';
-import {
-  SearchAttributeType,
-  TypedSearchAttributes,
-  defineSearchAttributeKey,
-} from '@temporalio/common';
 import type { ActionIdentity, ActionWorkflowInput } from '../domain/action-activities';
 import { NUDGE_SIGNAL } from '../domain/delivery-activities';
 import { ACTION_WORKFLOW, actionWorkflowId } from '../domain/workflow-ids';
 import { fairlyFor } from './fairness';
-
-const TENANT = defineSearchAttributeKey('WaybillTenant', SearchAttributeType.KEYWORD);
+import { startAttributes } from './start-attributes';
 
 /** How an action's workflow waits; see its input. */
 export type ActionTiming = Pick<ActionWorkflowInput, 'heartbeatMs' | 'pickUpMs' | 'heldPollMs'>;
@@ -65,7 +59,7 @@ export class ActionWorkflows {
       // Running: attach. Closed or terminated while the row is open: start again from the row.
       workflowIdConflictPolicy: 'USE_EXISTING',
       workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-      typedSearchAttributes: new TypedSearchAttributes([{ key: TENANT, value: tenantId }]),
+      typedSearchAttributes: startAttributes(tenantId),
       priority: fairlyFor(tenantId),
       staticSummary: capabilityId.slice(0, 200),
     } satisfies WorkflowOptions & { args: [ActionWorkflowInput] };

@@ -3,17 +3,11 @@
  * under way, and a loop makes good what was missed here.
  */
 import type { Client } from '@temporalio/client';
-import {
-  SearchAttributeType,
-  TypedSearchAttributes,
-  defineSearchAttributeKey,
-} from '@temporalio/common';
 import type { BulkReplayInput, BulkReplayRef } from '../domain/bulk-replays';
 import { NUDGE_SIGNAL } from '../domain/delivery-activities';
 import { BULK_REPLAY_WORKFLOW, bulkReplayWorkflowId } from '../domain/workflow-ids';
 import { fairlyFor } from './fairness';
-
-const TENANT = defineSearchAttributeKey('WaybillTenant', SearchAttributeType.KEYWORD);
+import { startAttributes } from './start-attributes';
 
 /** How a job's workflow waits; see its input. */
 export type BulkReplayTiming = Pick<BulkReplayInput, 'waitMs' | 'heartbeatMs'>;
@@ -41,7 +35,7 @@ export class BulkReplayWorkflows {
       // Running: tell it. Closed or terminated while the job is under way: start again from the row.
       workflowIdConflictPolicy: 'USE_EXISTING',
       workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-      typedSearchAttributes: new TypedSearchAttributes([{ key: TENANT, value: tenantId }]),
+      typedSearchAttributes: startAttributes(tenantId),
       priority: fairlyFor(tenantId),
       staticSummary: 'bulk replay',
     });

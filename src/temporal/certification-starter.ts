@@ -1,16 +1,10 @@
 /** Starting the workflow of a certification: one at a time for a version and a suite. */
 import type { Client } from '@temporalio/client';
-import {
-  SearchAttributeType,
-  TypedSearchAttributes,
-  defineSearchAttributeKey,
-} from '@temporalio/common';
 import type { CertificationInput, CertificationRef } from '../domain/certification';
 import type { TenantId } from '../domain/ids';
 import { CERTIFY_WORKFLOW, certifyWorkflowId } from '../domain/workflow-ids';
 import { fairlyFor } from './fairness';
-
-const TENANT = defineSearchAttributeKey('WaybillTenant', SearchAttributeType.KEYWORD);
+import { startAttributes } from './start-attributes';
 
 /** How a certification's workflow waits; see its input. */
 export type CertificationTiming = Pick<CertificationInput, 'hostWaitMs' | 'heartbeatMs'>;
@@ -35,7 +29,7 @@ export class CertificationWorkflows {
       args: [input],
       workflowIdConflictPolicy: 'USE_EXISTING',
       workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-      typedSearchAttributes: new TypedSearchAttributes([{ key: TENANT, value: tenantId }]),
+      typedSearchAttributes: startAttributes(tenantId),
       priority: fairlyFor(tenantId),
       staticSummary: `certify ${ref.connectorId} ${ref.version}`,
     });

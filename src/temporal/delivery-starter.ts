@@ -3,19 +3,12 @@
  * and a loop makes good what was missed here.
  */
 import type { Client, WorkflowOptions } from '@temporalio/client';
-import {
-  SearchAttributeType,
-  TypedSearchAttributes,
-  defineSearchAttributeKey,
-  type Priority,
-} from '@temporalio/common';
+import type { Priority } from '@temporalio/common';
 import type { DeliveryRef, DeliveryWorkflowInput } from '../domain/delivery-activities';
 import { NUDGE_SIGNAL } from '../domain/delivery-activities';
 import { DELIVERY_WORKFLOW, deliveryWorkflowId } from '../domain/workflow-ids';
 import { fairlyFor } from './fairness';
-
-const TENANT = defineSearchAttributeKey('WaybillTenant', SearchAttributeType.KEYWORD);
-const CONNECTOR = defineSearchAttributeKey('WaybillConnector', SearchAttributeType.KEYWORD);
+import { startAttributes } from './start-attributes';
 
 /** What people see of a delivery before they open it. */
 export interface DeliveryAbout {
@@ -78,10 +71,7 @@ export class DeliveryWorkflows {
       // Running: attach. Closed or terminated while the row is live: start again from the row.
       workflowIdConflictPolicy: 'USE_EXISTING',
       workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-      typedSearchAttributes: new TypedSearchAttributes([
-        { key: TENANT, value: ref.tenantId },
-        { key: CONNECTOR, value: about.connectorId },
-      ]),
+      typedSearchAttributes: startAttributes(ref.tenantId, about.connectorId),
       priority: fairlyFor(ref.tenantId),
       staticSummary: `${about.eventType} for ${about.subscriptionId ?? about.connectorId}`.slice(
         0,

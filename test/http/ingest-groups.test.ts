@@ -59,8 +59,10 @@ test('one that cannot be stored fails alone', async () => {
   const [taken] = good;
   const bad = { ...verifiedRequest(acme), deliveryId: taken?.deliveryId ?? fail() };
   const answers = await all([...good, bad]);
+  // Of the two of one id the one that is stored first stays: either may be.
+  const ofOneId = [answers[0], answers.at(-1)].map((answer) => answer?.status);
+  expect(ofOneId.sort()).toEqual(['fulfilled', 'rejected']);
   expect(answers.filter(({ status }) => status === 'rejected')).toHaveLength(1);
-  expect(answers.at(-1)).toMatchObject({ status: 'rejected' });
   expect(await commits(good)).toMatchObject({ stored: 10 });
 });
 

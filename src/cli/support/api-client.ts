@@ -57,6 +57,10 @@ export class ApiClient {
   readonly #base: string;
   readonly #token: string;
   readonly #api: WaybillClient;
+  readonly connectors = new ConnectorsClient((schema, call) => this.#ask(schema, call));
+  readonly decisions = new DecisionsClient((schema, call) => this.#ask(schema, call));
+  readonly replays = new ReplaysClient((schema, call) => this.#ask(schema, call));
+  readonly subscriptions = new SubscriptionsClient((schema, call) => this.#ask(schema, call));
 
   /** @param base without a path, e.g. `http://127.0.0.1:7380` */
   constructor(base: string, token: string) {
@@ -230,22 +234,6 @@ export class ApiClient {
     return this.#ask(TenantFleet, (api, how) =>
       api.GET('/v1/fleet/status', { params: { query: given(query) }, ...how }),
     );
-  }
-
-  get connectors(): ConnectorsClient {
-    return new ConnectorsClient((schema, call) => this.#ask(schema, call));
-  }
-
-  get replays(): ReplaysClient {
-    return new ReplaysClient((schema, call) => this.#ask(schema, call));
-  }
-
-  get decisions(): DecisionsClient {
-    return new DecisionsClient((schema, call) => this.#ask(schema, call));
-  }
-
-  get subscriptions(): SubscriptionsClient {
-    return new SubscriptionsClient((schema, call) => this.#ask(schema, call));
   }
 
   /** The lines of the tenant's export, in whatever parts they come. */

@@ -7,9 +7,7 @@ import {
   type ListConnectorsQuery,
 } from '../../schemas/api-connectors';
 import { given } from './api-parameters';
-import type { ApiCall } from './api-transport';
-
-type Ask = <Answer extends z.ZodType>(schema: Answer, call: ApiCall) => Promise<z.output<Answer>>;
+import type { Ask } from './api-transport';
 
 export class ConnectorsClient {
   readonly #ask: Ask;

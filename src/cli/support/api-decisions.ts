@@ -7,9 +7,7 @@ import {
 } from '../../schemas/api-action-decisions';
 import { ApprovalPage, type ListApprovalsQuery } from '../../schemas/api-approvals';
 import { given } from './api-parameters';
-import type { ApiCall } from './api-transport';
-
-type Ask = <Answer extends z.ZodType>(schema: Answer, call: ApiCall) => Promise<z.output<Answer>>;
+import type { Ask } from './api-transport';
 
 export class DecisionsClient {
   readonly #ask: Ask;

@@ -10,9 +10,7 @@ import {
   type PlanReplayBody,
 } from '../../schemas/api-bulk-replays';
 import { given, newKey } from './api-parameters';
-import type { ApiCall } from './api-transport';
-
-type Ask = <Answer extends z.ZodType>(schema: Answer, call: ApiCall) => Promise<z.output<Answer>>;
+import type { Ask } from './api-transport';
 
 export class ReplaysClient {
   readonly #ask: Ask;

@@ -7,9 +7,7 @@ import {
   type ListSubscriptionsQuery,
 } from '../../schemas/api-subscriptions';
 import { given, newKey, type Given } from './api-parameters';
-import type { ApiCall } from './api-transport';
-
-type Ask = <Answer extends z.ZodType>(schema: Answer, call: ApiCall) => Promise<z.output<Answer>>;
+import type { Ask } from './api-transport';
 
 export class SubscriptionsClient {
   readonly #ask: Ask;

@@ -20,6 +20,12 @@ export interface CallAnswer {
 /** A call by the typed client. */
 export type ApiCall = (api: WaybillClient, how: CallHow) => Promise<CallAnswer>;
 
+/** Makes a call and reads its answer by a schema of the API. */
+export type Ask = <Answer extends z.ZodType>(
+  schema: Answer,
+  call: ApiCall,
+) => Promise<z.output<Answer>>;
+
 /**
  * What a call answers, if that is what an API of Waybill would.
  * @param base the API's address

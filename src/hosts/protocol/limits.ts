@@ -1,4 +1,5 @@
 /** Sizes, paths and media types of the host protocol. */
+import type { TokenPurpose } from '../../domain/host-protocol';
 
 /** Largest body of an `execute`. */
 export const REQUEST_LIMIT_BYTES = 1_048_576;
@@ -13,7 +14,19 @@ export const LIFECYCLE_LIMIT_BYTES = 16_384;
 /** An answer, and a lifecycle call, is one compact JWS and nothing else. */
 export const JOSE_TYPE = 'application/jose';
 
-/** Where the calls about one action go, below the host's endpoint. */
-export function actionPath(actionId: string): string {
-  return `/v1/actions/${encodeURIComponent(actionId)}`;
+/** The request of a call about one action: its method, and where it goes below the host's endpoint. */
+export function actionRequest(
+  purpose: TokenPurpose,
+  actionId: string,
+): { readonly method: 'GET' | 'PUT' | 'POST'; readonly path: string } {
+  const path = `/v1/actions/${encodeURIComponent(actionId)}`;
+  switch (purpose) {
+    case 'execute':
+      return { method: 'PUT', path };
+    case 'read':
+      return { method: 'GET', path };
+    case 'reconcile':
+    case 'cancel':
+      return { method: 'POST', path: `${path}/${purpose}` };
+  }
 }

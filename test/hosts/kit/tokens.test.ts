@@ -6,7 +6,7 @@ import { request } from 'undici';
 import { createHostClient, type HostCall } from '../../../src/hosts/client';
 import { openAnswer } from '../../../src/hosts/protocol/answers';
 import { sha256Hex } from '../../../src/hosts/protocol/jws';
-import { actionPath } from '../../../src/hosts/protocol/limits';
+import { actionRequest } from '../../../src/hosts/protocol/limits';
 import { signRouteToken } from '../../../src/hosts/protocol/route-tokens';
 import type { Host } from '../../../src/hosts/kit/host';
 import type { HostAnswerClaims, RouteTokenClaims } from '../../../src/domain/host-protocol';
@@ -36,11 +36,14 @@ async function send(
   raw: { readonly token: string; readonly jti: string; readonly body?: Buffer },
 ): Promise<HostAnswerClaims> {
   const body = raw.body ?? BODY;
-  const response = await request(call.route.endpoint + actionPath(call.route.actionId), {
-    method: 'PUT',
-    headers: { authorization: `Bearer ${raw.token}`, 'content-type': 'application/json' },
-    body,
-  });
+  const response = await request(
+    call.route.endpoint + actionRequest('execute', call.route.actionId).path,
+    {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${raw.token}`, 'content-type': 'application/json' },
+      body,
+    },
+  );
   const opened = await openAnswer(await response.body.text(), {
     peerDid: host.did,
     jti: raw.jti,
@@ -196,7 +199,7 @@ test('a token for another action than the one of the path is refused', async () 
   const call = callTo(host);
   const token = await signRouteToken(claimsOf(call), frame('path'), sides.keys.waybill);
   const other = { ...call, route: { ...call.route, actionId: 'another' } };
-  const response = await request(host.url + actionPath(other.route.actionId), {
+  const response = await request(host.url + actionRequest('execute', other.route.actionId).path, {
     method: 'PUT',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: BODY,

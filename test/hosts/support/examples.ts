@@ -12,7 +12,7 @@ import { signAnswer } from '../../../src/hosts/protocol/answers';
 import { didOfKey } from '../../../src/signing/did-key';
 import { sha256Hex } from '../../../src/hosts/protocol/jws';
 import { LIFECYCLE_AUDIENCE, signLifecycleCall } from '../../../src/hosts/protocol/lifecycle-calls';
-import { JOSE_TYPE, actionPath } from '../../../src/hosts/protocol/limits';
+import { JOSE_TYPE, actionRequest } from '../../../src/hosts/protocol/limits';
 import { signRouteToken } from '../../../src/hosts/protocol/route-tokens';
 import type { LifecycleReply } from '../../../src/schemas/host-messages';
 import { importSigningKey, type SigningKey } from '../../../src/signing/keys';
@@ -187,7 +187,7 @@ async function lifecycleCall(
 
 function executeRequest(token: string): string {
   return http([
-    `PUT ${actionPath(EXAMPLE_CLAIMS.action)} HTTP/1.1`,
+    `PUT ${actionRequest('execute', EXAMPLE_CLAIMS.action).path} HTTP/1.1`,
     `host: ${EXAMPLE_HOST}`,
     'connection: keep-alive',
     `authorization: Bearer ${token}`,
