@@ -47,7 +47,7 @@ export const TYPESCRIPT: Example = {
     await builtTypescript();
     return {
       program: process.execPath,
-      args: [path.join(EXAMPLES, 'typescript-connector', 'dist', 'connector.js')],
+      args: [path.join(EXAMPLES, 'typescript-connector', 'dist', 'main.js')],
       env: { NOTES_FILE: folder.file('notes.jsonl'), NOTES_LATENCY_MS: String(latencyMs) },
     };
   },
