@@ -8,7 +8,6 @@ import {
   LifecycleClaimsSchema,
   LifecycleReply,
   RouteTokenSchema,
-  TokenTrust,
 } from '../../../src/schemas/host-messages';
 
 const MESSAGES: Readonly<Record<string, readonly [string, z.ZodType]>> = {
@@ -19,10 +18,6 @@ const MESSAGES: Readonly<Record<string, readonly [string, z.ZodType]>> = {
   ready: ['What GET /ready answers.', HostReadiness],
   'lifecycle-call': ["Claims of a host's signed lifecycle call.", LifecycleClaimsSchema],
   'lifecycle-reply': ['What the lifecycle service answers, with 200 or 409.', LifecycleReply],
-  'conformance-trust': [
-    'The file of a conformance run: whose tokens a host believes without registering.',
-    z.object({ issuer: TokenTrust.shape.issuer, jwks: TokenTrust.shape.keys }),
-  ],
 };
 
 /** By file name. A message may have more fields than its schema names: a reader ignores them. */
