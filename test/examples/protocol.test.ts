@@ -5,11 +5,14 @@
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { promisify } from 'node:util';
 import type { HostCall, HostClient } from '../../src/hosts/client';
 import { LifecycleService } from '../../src/hosts/testing/lifecycle-service';
 import type { SigningKey } from '../../src/signing/keys';
 import { callTo, clientOf, IDENTITY, json, newKey, trustIn } from '../hosts/support/fixtures';
+import { pythonProgram } from '../support/python';
 import { until } from '../support/until';
 import { ExampleHost, PYTHON, servedManifest, TYPESCRIPT } from './support/example-connectors';
 
@@ -22,6 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => client.close());
 
+const run = promisify(execFile);
 const BODY = json({ text: 'Broken lamp' });
 const FOLDERS = { TypeScript: 'typescript-connector', Python: 'python-connector' } as const;
 const ANYTHING: unknown = expect.anything();
@@ -182,6 +186,12 @@ describe.each([TYPESCRIPT, PYTHON])('the $language connector', (example) => {
 });
 
 const HALF = { note: 'writing the note', percent: 50 };
+
+test('the tests that come with the Python connector pass', async () => {
+  const cwd = path.join(__dirname, '..', '..', 'examples', FOLDERS.Python);
+  const tested = await run(await pythonProgram('python'), ['-B', '-m', 'unittest'], { cwd });
+  expect(tested.stderr).toMatch(/^Ran \d+ tests [\s\S]*^OK$/m);
+});
 
 describe('long work of the Python connector', () => {
   let host: ExampleHost;

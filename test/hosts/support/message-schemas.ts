@@ -24,8 +24,17 @@ const MESSAGES: Readonly<Record<string, readonly [string, z.ZodType]>> = {
 export function messageSchemas(): ReadonlyMap<string, object> {
   return new Map(
     Object.entries(MESSAGES).map(([name, [description, schema]]) => {
-      const { $schema, ...rest } = z.toJSONSchema(schema, { io: 'input' });
+      const { $schema, ...rest } = z.toJSONSchema(schema, { io: 'input', override: portable });
       return [`${name}.schema.json`, { $schema, title: name, description, ...rest }];
     }),
   );
+}
+
+const OURS = String.raw`^[^\p{Cc}\p{Cs}]+$`;
+/** In characters alone. Half a surrogate pair is no text in most languages, and no schema can name it. */
+const EVERYWHERE = '^[^\u0000-\u001f\u007f-\u009f]+$';
+
+/** Not every engine of regular expressions knows classes of characters by name. */
+function portable({ jsonSchema }: { readonly jsonSchema: { pattern?: string } }): void {
+  if (jsonSchema.pattern === OURS) jsonSchema.pattern = EVERYWHERE;
 }
