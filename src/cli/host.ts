@@ -1,6 +1,6 @@
 /** `waybill host`: the reference connector host as a process. */
 import { Option, type Command } from 'commander';
-import { WaybillError } from '../domain/errors';
+import type { WaybillError } from '../domain/errors';
 import { didOfKey } from '../signing/did-key';
 import { parseConfig, type Config } from '../schemas/config';
 import { namingPort } from '../workers/naming-port';
