@@ -3,7 +3,13 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
-import type { Finished } from './waybill';
+
+/** What a command said, and its exit code. */
+export interface Finished {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
 
 const RUNNER = path.join(__dirname, 'commands.mjs');
 

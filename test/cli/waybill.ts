@@ -8,17 +8,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Harness } from '../http/harness';
-import { OneProcess } from './one-process';
+import { OneProcess, type Finished } from './one-process';
 
 const ROOT = path.join(__dirname, '..', '..');
 export const PROGRAM = path.join(ROOT, 'bin', 'waybill.js');
 export const EXAMPLE_FLEET = path.join(ROOT, 'examples', 'fleet.yaml');
-
-export interface Finished {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
 
 export type Environment = Readonly<Record<string, string>>;
 
