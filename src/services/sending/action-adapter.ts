@@ -3,7 +3,7 @@ import type { ActionOperation } from '../../schemas/outbound';
 import { buildRequest } from '../../targets/action-request';
 import { parsedJson } from '../../schemas/json-bytes';
 import { followAction } from '../action-attempts';
-import type { SendingAdapter } from './adapter';
+import type { SendingAdapter, SendingAttempt } from './adapter';
 
 export const actionAdapter: SendingAdapter<ActionOperation> = {
   problem: ({ request }, { payload, config }) => {
@@ -26,7 +26,7 @@ export const actionAdapter: SendingAdapter<ActionOperation> = {
           requestedBy: info.requestedBy,
           // As `waybill.sending_pace` has kept it: to this connection, and no other.
           affinityKey: `connection/${info.connection.instanceId}`,
-          deadlineMs: info.deadlineInMs,
+          deadlineMs: leftMs(attempt),
           attempts: info.budgetAttempts,
           config: info.connection.config ?? {},
           policyDecision: info.policyDecision,
@@ -37,3 +37,11 @@ export const actionAdapter: SendingAdapter<ActionOperation> = {
     );
   },
 };
+
+/** Of the caller's time, and of the approval's: an action begins nothing after its deadline. */
+function leftMs({ info, clock }: SendingAttempt): number | null {
+  const { deadlineInMs, approval } = info;
+  if (approval === null) return deadlineInMs;
+  const approvedForMs = Date.parse(approval.expiresAt) - clock();
+  return deadlineInMs === null ? approvedForMs : Math.min(deadlineInMs, approvedForMs);
+}
