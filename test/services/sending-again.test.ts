@@ -38,9 +38,6 @@ afterAll(async () => {
   await vendor.stop();
   await db.drop();
 });
-afterEach(() => {
-  vendor.decide = () => null;
-});
 
 /** Something that is to be sent by an operation of its own, and of a connection of its own. */
 async function stored(changes: Partial<HttpOperation>): Promise<DeliveryRef> {
@@ -122,6 +119,7 @@ describe('what only reads', () => {
       for (let nth = 1; nth < 3; nth += 1) await attempt(other);
       const reason = fault === 'hang' ? 'timed_out' : 'answer_lost';
       expect(await attempt(other)).toMatchObject({ kind: 'failed', reason });
+      vendor.decide = () => null;
       expect(await rowOf(other)).toMatchObject({ state: 'Failed', reason, uncertain: false });
       expect(await replay(other)).toMatchObject({ kind: 'replayed' });
     },
@@ -215,8 +213,8 @@ test.each([
 });
 
 describe('a worker that comes to it after the time of its attempt', () => {
-  /** As a process that was stopped and goes on: the clock has moved meanwhile. */
-  const frozen = (meanwhile: () => Promise<unknown> = async () => undefined) => ({
+  /** As a process that was stopped and goes on. */
+  const frozen = (meanwhile: () => Promise<unknown> = () => Promise.resolve()) => ({
     ...attempting.services,
     secrets: {
       async resolve(ref: string) {
