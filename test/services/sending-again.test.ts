@@ -213,7 +213,6 @@ test.each([
 });
 
 describe('a worker that comes to it after the time of its attempt', () => {
-  /** As a process that was stopped and goes on. */
   const frozen = (meanwhile: () => Promise<unknown> = () => Promise.resolve()) => ({
     ...attempting.services,
     secrets: {
