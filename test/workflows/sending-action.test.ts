@@ -98,9 +98,11 @@ test('a long one is answered before its end, and acknowledged by it', async () =
 });
 
 test('a payload of which no request can be made is refused at once', async () => {
-  expect(await send(order({ payload: '{}' }))).toMatchObject({
-    ...{ kind: 'refused', code: 'delivery_request_invalid' },
-  });
+  for (const payload of ['{}', '{"title":2868860079149422351}']) {
+    expect(await send(order({ payload }))).toMatchObject({
+      ...{ kind: 'refused', code: 'delivery_request_invalid' },
+    });
+  }
 });
 
 describe('an external one', () => {

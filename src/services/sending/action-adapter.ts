@@ -1,6 +1,7 @@
 /** Sends by an action: the clients of vendors stay in the hosts of the connection. */
 import type { ActionOperation } from '../../schemas/outbound';
-import { buildRequest } from '../../targets/action-request';
+import { isShallow, MAX_NESTING } from '../../schemas/nesting';
+import { buildRequest, inexactIn } from '../../targets/action-request';
 import { parsedJson } from '../../schemas/json-bytes';
 import { followAction } from '../action-attempts';
 import type { SendingAdapter, SendingAttempt } from './adapter';
@@ -10,7 +11,9 @@ export const actionAdapter: SendingAdapter<ActionOperation> = {
     const value = parsedJson(payload);
     if (value === undefined) return 'the payload is no JSON';
     const built = buildRequest(request, value, config ?? {});
-    return built.kind === 'missing' ? `there is nothing for the request at ${built.pointer}` : null;
+    if (built.kind === 'missing') return `there is nothing for the request at ${built.pointer}`;
+    const inexact = isShallow(built.request, MAX_NESTING) ? inexactIn(built.request) : null;
+    return inexact === null ? null : `the number ${inexact} cannot be held exactly`;
   },
   // An action is started once a series, and says itself what became of it.
   resendable: () => true,
