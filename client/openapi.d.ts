@@ -1855,6 +1855,7 @@ export interface components {
                 approvals: {
                     approvalId: string;
                     approver: string;
+                    key: string;
                     expiresAt: string;
                 }[];
             } | null;

@@ -11,6 +11,7 @@ import { actionRoutes } from './actions';
 import { requireTokens } from './authorization';
 import { discardBody } from './bodies';
 import { boundNesting } from './body-nesting';
+import { refuseInexactNumbers } from './exact-numbers';
 import { bulkReplayReads } from './bulk-replay-reads';
 import { bulkReplayRoutes } from './bulk-replays';
 import { capabilityRoutes } from './capabilities';
@@ -170,6 +171,7 @@ function takeTokens(
 ): void {
   requireTokens(app, tokens);
   limitCalls(app, limits);
+  refuseInexactNumbers(app);
   boundNesting(app);
   takeIdempotencyKeys(app, { ...deps, newEffectId: deps.newRequestId });
   app.addHook('onSend', (_request, reply, _payload, ready) => {
