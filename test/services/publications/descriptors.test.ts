@@ -70,6 +70,29 @@ test('another adapter is another version, which has to be certified anew', async
   ]);
 });
 
+test('no role of a process may change what a version was published with, or remove it', async () => {
+  await apply(fleetOf(capability(), tracker(), connector()));
+  const forgeries = [
+    `update waybill.connector_versions set webhook_scheme = null`,
+    `update waybill.connector_versions set content_digest = repeat('0', 64)`,
+    `update waybill.connector_versions set artifact_digest = repeat('0', 64)`,
+    `update waybill.connector_versions set certification_ref = 'elsewhere'`,
+    `update waybill.connectors set owner_tenant_id = 'acme'`,
+    `update waybill.version_capabilities set capability_id = capability_id`,
+    ...['connector_versions', 'connectors', 'version_capabilities'].map(
+      (table) => `delete from waybill.${table}`,
+    ),
+  ];
+  for (const role of ['control', 'data', 'operations', 'lifecycle', 'observer'] as const) {
+    for (const text of forgeries) {
+      const forged = db()
+        .as(`waybill_${role}`)
+        .query({ name: text.slice(0, 60), text }, []);
+      await expect(forged).rejects.toThrow(/permission denied/);
+    }
+  }
+});
+
 test('a deployment requires conformance unless its settings say otherwise', async () => {
   const [row] = await db().rows<{ usual: string }>(
     `select pg_get_expr(d.adbin, d.adrelid) as usual from pg_attrdef d join pg_attribute a
