@@ -134,10 +134,38 @@ describe('a configuration form', () => {
     });
   });
 
-  test('is a JSON Schema, or refused', async () => {
-    expect(await refusal(fleetOf(connector('configurationForm: { type: nothing }')))).toEqual([
-      expect.stringMatching(/configurationForm.*is no JSON Schema/),
+  test('is a JSON Schema of the draft, on its own and of a bounded size, or refused', async () => {
+    const forms = {
+      'no-type': ['{ type: nothing }', /is no JSON Schema/],
+      elsewhere: ['{ $ref: "https://h.test/form.json" }', /can't resolve reference/],
+      file: ['{ $ref: "file:///etc/passwd" }', /can't resolve reference/],
+      'other-draft': ['{ $schema: "http://json-schema.org/draft-07/schema#" }', /write https:/],
+      'no-pattern': ['{ pattern: "(" }', /is no JSON Schema: Invalid regular/],
+      huge: [`{ description: ${'x'.repeat(130_000)} }`, /at most 120 KiB/],
+    } as const;
+    const written = Object.entries(forms).map(([id, [form]]) =>
+      connector(`id: ${id}`, `configurationForm: ${form}`),
+    );
+    expect(await refusal(fleetOf(...written))).toEqual(
+      Object.entries(forms).map(([, [, problem]]) => expect.stringMatching(problem) as string),
+    );
+  });
+
+  test('takes words and formats that it does not know for notes, and no longer than it may', async () => {
+    const noted = '{ "x-order": 1, properties: { site: { format: our-own, widget: list } } }';
+    const config = (site: string) => instance(`config: { site: ${site} }`);
+    await apply(fleetOf(connector(`configurationForm: ${noted}`), config('eu')));
+    const slow =
+      'configurationForm: { properties: { site: { type: string, pattern: "^(a+)+$" } } }';
+    const next = (site: string) =>
+      fleetOf(
+        connector('id: slow', slow),
+        instance('id: slow', 'connector: slow', `config: { site: ${site} }`),
+      );
+    expect(await refusal(next(`${'a'.repeat(40)}b`))).toEqual([
+      expect.stringMatching(/^Instance acme\/slow config: cannot be judged by its schema within/),
     ]);
+    expect(await apply(next('aaa'))).toMatchObject({ changed: true });
   });
 });
 
