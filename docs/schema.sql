@@ -279,12 +279,14 @@ table certifications
   constraint certifications_run_check CHECK ((run >= 1))
   constraint certifications_state_check CHECK ((state = ANY (ARRAY['running'::text, 'passed'::text, 'failed'::text])))
   constraint certifications_tenant_id_instance_id_fkey FOREIGN KEY (tenant_id, instance_id) REFERENCES waybill.instances(tenant_id, instance_id)
+  CREATE INDEX certifications_under_way ON waybill.certifications USING btree (tenant_id, instance_id) WHERE (state = 'running'::text)
   row level security
-  policy across_tenants for all to waybill_operations using true
+  policy across_tenants for all to waybill_control, waybill_operations using true
   policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
   grant select to waybill_data
   grant select to waybill_observer
   grant select, update to waybill_operations
+  grant select (state, tenant_id, instance_id) to waybill_control
 
 table checkpoint_leaves
   tenant_id text not null
@@ -358,11 +360,12 @@ table connector_versions
   policy across_tenants for all to waybill_control, waybill_operations using true
   policy lifecycle for all to waybill_lifecycle using true
   policy with_its_connector for all to waybill_data, waybill_observer using (EXISTS ( SELECT FROM waybill.connectors c WHERE (c.connector_id = connector_versions.connector_id)))
-  grant insert, select, update to waybill_control
+  grant insert, select to waybill_control
   grant select to waybill_data
   grant select to waybill_observer
   grant select to waybill_operations
   grant select (connector_id, version, manifest_digest) to waybill_lifecycle
+  grant update (status, event_seq, evidence_until) to waybill_control
   grant update (wake_pending) to waybill_operations
 
 table connectors
@@ -375,10 +378,11 @@ table connectors
   row level security
   policy across_tenants for all to waybill_control, waybill_operations using true
   policy platform_or_own for all to waybill_data, waybill_observer using ((owner_tenant_id IS NULL) OR (owner_tenant_id = waybill.current_tenant()))
-  grant insert, select, update to waybill_control
+  grant insert, select to waybill_control
   grant select to waybill_data
   grant select to waybill_observer
   grant select to waybill_operations
+  grant update (enabled) to waybill_control
 
 table credential_revisions
   tenant_id text not null
@@ -629,6 +633,7 @@ table evidence_statements
   constraint evidence_statements_manifest_digest_check CHECK ((manifest_digest ~ '^[0-9a-f]{64}$'::text))
   constraint evidence_statements_statement_check CHECK ((length(statement) <= 16384))
   constraint evidence_statements_verdict_check CHECK ((verdict = ANY (ARRAY['pass'::text, 'fail'::text])))
+  CREATE INDEX evidence_by_content ON waybill.evidence_statements USING btree (content_ref) WHERE (content_ref IS NOT NULL)
   CREATE INDEX evidence_by_version ON waybill.evidence_statements USING btree (connector_id, version, kind, issued_at DESC)
   row level security
   policy across_tenants for all to waybill_control, waybill_operations using true
@@ -1432,6 +1437,9 @@ function capability_ids(p_tenant text, p_after text, p_wanted jsonb) returns ref
 function capability_page(p_tenant text, p_wanted jsonb, p_after jsonb, p_limit integer) returns jsonb, plpgsql, stable
   grant execute to waybill_data
 
+function certification_fault(p_tenant text, p_instance text, p_connector text, p_version text) returns text, sql, stable
+  grant execute to waybill_operations
+
 function certification_shown(c waybill.certifications, p_tenant text) returns jsonb, sql, stable
 
 function certification_work(p_connector text, p_version text, p_suite text, p_run integer) returns jsonb, plpgsql, stable
@@ -1949,6 +1957,8 @@ function settle_sink_events(p_tenant text, p_sink text, p_lease_no bigint, p_res
 
 function shared_quota_full(p_scope text, p_key text, p_limit integer) returns boolean, sql, stable, security definer
   grant execute to waybill_data
+
+function signer_counts(p_signer text) returns boolean, sql, stable
 
 function sink_has_work(s waybill.event_sinks) returns boolean, sql, volatile
   grant execute to waybill_operations

@@ -170,8 +170,9 @@ begin
 end
 $$;
 
--- Removes bytes whose time has come; those that an action or a delivery has after all are kept. Says how
--- many it has looked at.
+-- Removes bytes whose time has come; those that an action or a delivery has after all are kept, and those
+-- that evidence is about: a report of a certification may have been sent as a payload, too. Says how many it
+-- has looked at.
 create function waybill.release_artifacts(p_limit integer) returns integer language plpgsql as $$
 declare
   v_due integer;
@@ -183,7 +184,9 @@ begin
     select n.*, n.delivery or exists (select from waybill.actions a
           where a.tenant_id = n.tenant_id and a.request_sha256 = n.sha256)
         or exists (select from waybill.actions a
-          where a.tenant_id = n.tenant_id and a.result_sha256 = n.sha256) as used
+          where a.tenant_id = n.tenant_id and a.result_sha256 = n.sha256)
+        or exists (select from waybill.evidence_statements e
+          where e.content_ref = format('artifact:%s/%s', n.tenant_id, encode(n.sha256, 'hex'))) as used
       from (select d.*, waybill.delivery_needs(d.tenant_id, d.sha256) as delivery from due d) n
   ), kept as (
     update waybill.artifacts k set release_at = null, of_delivery = j.delivery from judged j
