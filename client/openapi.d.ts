@@ -1672,77 +1672,6 @@ export interface components {
             /** @description Null on the last page. */
             nextCursor: string | null;
         };
-        Capability: {
-            capabilityId: string;
-            interface: string;
-            /** @enum {string} */
-            sideEffect: "read" | "sandbox" | "shared-write" | "external";
-            /** @enum {string} */
-            recovery: "provider_key" | "lookup" | "none";
-            /** @description JSON Schema, draft 2020-12. */
-            requestSchema: unknown;
-            /** @description JSON Schema, draft 2020-12. */
-            resultSchema: unknown;
-            /** @description SHA-256 of the contract, which never changes. */
-            contractDigest: string;
-            /** @description Of the versions that serve it. */
-            profiles: string[];
-            /** @description Whether the tenant can use it: a binding of its serves it. */
-            bound: boolean;
-        };
-        CapabilityDetail: {
-            capabilityId: string;
-            interface: string;
-            /** @enum {string} */
-            sideEffect: "read" | "sandbox" | "shared-write" | "external";
-            /** @enum {string} */
-            recovery: "provider_key" | "lookup" | "none";
-            /** @description JSON Schema, draft 2020-12. */
-            requestSchema: unknown;
-            /** @description JSON Schema, draft 2020-12. */
-            resultSchema: unknown;
-            /** @description SHA-256 of the contract, which never changes. */
-            contractDigest: string;
-            /** @description Of the versions that serve it. */
-            profiles: string[];
-            /** @description Whether the tenant can use it: a binding of its serves it. */
-            bound: boolean;
-            /** @description The revision of the catalog at which this was read. */
-            revision: number;
-        };
-        CapabilityPage: {
-            /** @description The revision of the catalog at which this was read. */
-            revision: number;
-            /** @description By id; at most 4 MiB of them. A page may be short, or empty, and go on. */
-            capabilities: components["schemas"]["Capability"][];
-            /** @description Null on the last page. */
-            nextCursor: string | null;
-        };
-        CapabilityResolution: {
-            /** @description The revision of the catalog at which this was read. */
-            revision: number;
-            interface: string;
-            instanceId: string;
-            adapter: {
-                connectorId: string;
-                version: string;
-                provider: string;
-                /** @description SHA-256 of the manifest that the version's hosts serve. */
-                manifestDigest: string;
-            };
-            /** @description What was asked for, as far as this instance serves it; by id, at least one. */
-            capabilities: {
-                capabilityId: string;
-                /** @enum {string} */
-                sideEffect: "read" | "sandbox" | "shared-write" | "external";
-                /** @enum {string} */
-                recovery: "provider_key" | "lookup" | "none";
-                contractDigest: string;
-                /** @description Of the binding; the lower one wins. */
-                priority: number;
-                policyRevision: number;
-            }[];
-        };
         DeliverySummary: {
             /** Format: uuid */
             deliveryId: string;
@@ -1943,6 +1872,77 @@ export interface components {
             series: number;
             /** @enum {string} */
             state: "Received" | "Verified" | "Rejected" | "Deduplicated" | "Dispatched" | "Acknowledged" | "Failed" | "Replayed";
+        };
+        Capability: {
+            capabilityId: string;
+            interface: string;
+            /** @enum {string} */
+            sideEffect: "read" | "sandbox" | "shared-write" | "external";
+            /** @enum {string} */
+            recovery: "provider_key" | "lookup" | "none";
+            /** @description JSON Schema, draft 2020-12. */
+            requestSchema: unknown;
+            /** @description JSON Schema, draft 2020-12. */
+            resultSchema: unknown;
+            /** @description SHA-256 of the contract, which never changes. */
+            contractDigest: string;
+            /** @description Of the versions that serve it. */
+            profiles: string[];
+            /** @description Whether the tenant can use it: a binding of its serves it. */
+            bound: boolean;
+        };
+        CapabilityDetail: {
+            capabilityId: string;
+            interface: string;
+            /** @enum {string} */
+            sideEffect: "read" | "sandbox" | "shared-write" | "external";
+            /** @enum {string} */
+            recovery: "provider_key" | "lookup" | "none";
+            /** @description JSON Schema, draft 2020-12. */
+            requestSchema: unknown;
+            /** @description JSON Schema, draft 2020-12. */
+            resultSchema: unknown;
+            /** @description SHA-256 of the contract, which never changes. */
+            contractDigest: string;
+            /** @description Of the versions that serve it. */
+            profiles: string[];
+            /** @description Whether the tenant can use it: a binding of its serves it. */
+            bound: boolean;
+            /** @description The revision of the catalog at which this was read. */
+            revision: number;
+        };
+        CapabilityPage: {
+            /** @description The revision of the catalog at which this was read. */
+            revision: number;
+            /** @description By id; at most 4 MiB of them. A page may be short, or empty, and go on. */
+            capabilities: components["schemas"]["Capability"][];
+            /** @description Null on the last page. */
+            nextCursor: string | null;
+        };
+        CapabilityResolution: {
+            /** @description The revision of the catalog at which this was read. */
+            revision: number;
+            interface: string;
+            instanceId: string;
+            adapter: {
+                connectorId: string;
+                version: string;
+                provider: string;
+                /** @description SHA-256 of the manifest that the version's hosts serve. */
+                manifestDigest: string;
+            };
+            /** @description What was asked for, as far as this instance serves it; by id, at least one. */
+            capabilities: {
+                capabilityId: string;
+                /** @enum {string} */
+                sideEffect: "read" | "sandbox" | "shared-write" | "external";
+                /** @enum {string} */
+                recovery: "provider_key" | "lookup" | "none";
+                contractDigest: string;
+                /** @description Of the binding; the lower one wins. */
+                priority: number;
+                policyRevision: number;
+            }[];
         };
         Delivered: {
             /** Format: uuid */
@@ -3284,7 +3284,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3408,7 +3408,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3511,7 +3511,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3627,7 +3627,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3737,7 +3737,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3850,7 +3850,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4031,7 +4031,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4138,7 +4138,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4245,7 +4245,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4365,7 +4365,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4442,7 +4442,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4542,7 +4542,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4699,7 +4699,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. `policy_decision_required`: An operation of the class external is sent only with a policy decision that allows it. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. `policy_decision_required`: An operation of the class external is sent only with a policy decision that allows it. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4819,7 +4819,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4944,7 +4944,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5046,7 +5046,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5157,7 +5157,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5268,7 +5268,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5379,7 +5379,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5490,7 +5490,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5594,7 +5594,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5686,7 +5686,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5774,7 +5774,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5857,7 +5857,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5958,7 +5958,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6068,7 +6068,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6169,7 +6169,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6284,7 +6284,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6361,7 +6361,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6497,7 +6497,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6626,7 +6626,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6727,7 +6727,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6804,7 +6804,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6894,7 +6894,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6978,7 +6978,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6987,7 +6987,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is nothing of that name or id here. */
+            /** @description `not_found`: There is nothing of that name or id here. `capability_unavailable`: The tenant has no binding of that capability that can be used: none, or its instance, connector version or credential is off. See the fleet file. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7084,7 +7084,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7168,7 +7168,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7279,7 +7279,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7395,7 +7395,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7503,7 +7503,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7584,7 +7584,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7672,7 +7672,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7753,7 +7753,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7841,7 +7841,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7929,7 +7929,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8017,7 +8017,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8108,7 +8108,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8258,7 +8258,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8371,7 +8371,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8457,7 +8457,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8557,7 +8557,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8645,7 +8645,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8728,7 +8728,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;

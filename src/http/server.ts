@@ -8,7 +8,7 @@ import { approvalRoutes } from './approvals';
 import { closePromptly } from '../hosts/prompt-closing';
 import { actionCallRoutes } from './action-calls';
 import { actionRoutes } from './actions';
-import { requireTokens } from './authorization';
+import { requireScopes, requireTokens } from './authorization';
 import { discardBody } from './bodies';
 import { boundNesting } from './body-nesting';
 import { bulkReplayReads } from './bulk-replay-reads';
@@ -169,7 +169,9 @@ function takeTokens(
   limits: CallLimits,
 ): void {
   requireTokens(app, tokens);
+  // Before the scope: who may not call is counted, too.
   limitCalls(app, limits);
+  requireScopes(app);
   boundNesting(app);
   takeIdempotencyKeys(app, { ...deps, newEffectId: deps.newRequestId });
   app.addHook('onSend', (_request, reply, _payload, ready) => {

@@ -33,6 +33,14 @@ describe('calls in a minute', () => {
     expect(problem(await get(base, 'eve')).detail).toContain('tenant may make 3 calls');
     expect((await get(base, 'ada', 'globex')).status).toBe(200);
     expect((await h.call('/factory/deliveries', { base, token: null })).status).toBe(401);
+    const token = await h.token({ subject: 'max', tenant: 'other', scopes: [] });
+    const unscoped = () => h.call('/factory/deliveries', { base, token });
+    for (const left of [1, 0]) {
+      const refused = await unscoped();
+      expect(problem(refused)).toMatchObject({ code: 'scope_missing' });
+      expect(refused.headers.get('ratelimit')).toContain(`"subject";r=${left}`);
+    }
+    expect(problem(await unscoped())).toMatchObject({ code: 'rate_limited' });
     await other.close();
   });
 

@@ -139,6 +139,22 @@ test('what plainly failed is replayed as ever', async () => {
   });
 });
 
+test.each<[object, boolean]>([
+  [{ capabilities: ['send'] }, true],
+  [{ capabilities: ['charge'] }, false],
+  [{ max_side_effect: 'shared-write' }, true],
+  [{ max_side_effect: 'read' }, false],
+])('a token that says %j has it sent again: %s', async (claims, may) => {
+  rig.vendor.answers.push({ status: 400 });
+  const { deliveryId: id } = await rig.delivered(call());
+  const json = { reason: 'mended' };
+  const answer = await rig.h.call(`/factory/deliveries/${id}/replay`, {
+    ...{ json, claims: { ...claims } },
+  });
+  if (may) expect(answer).toMatchObject({ status: 202 });
+  else expect(problem(answer)).toMatchObject({ status: 403, code: 'capability_not_permitted' });
+});
+
 test('what was approved for a time that is over is replayed with another approval', async () => {
   rig.vendor.answers.push({ status: 404 });
   const asked = call({ operation: 'charge', policyDecision: ALLOWED });

@@ -1,19 +1,23 @@
 /**
  * Who may call what: each route of the committed OpenAPI document with each role, with its scope alone, and
- * with every scope but that one. Real: server, socket, tokens, Postgres.
+ * with every scope but that one, and with each side-effect ceiling. Real: server, socket, tokens, Postgres.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Harness, problem } from './harness';
 
-type Document = Record<string, Record<string, { security?: { bearer: string[] }[] }>>;
+interface Operation {
+  readonly security?: readonly { readonly bearer: readonly string[] }[];
+  readonly 'x-side-effects': string;
+}
+type Document = Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 const { paths } = JSON.parse(readFileSync(join(__dirname, '../../docs/openapi.json'), 'utf8')) as {
   paths: Document;
 };
 
 const routes = Object.entries(paths).flatMap(([path, methods]) =>
-  Object.entries(methods).flatMap(([method, { security }]) =>
-    (security ?? []).map(({ bearer: [scope = ''] }) => ({ method, path, scope })),
+  Object.entries(methods).flatMap(([method, { security, 'x-side-effects': sideEffects }]) =>
+    (security ?? []).map(({ bearer: [scope = ''] }) => ({ method, path, scope, sideEffects })),
   ),
 );
 
@@ -63,7 +67,7 @@ const called = async (
   if (status < 400) return 'may';
   const { code } = problem({ status, headers, body: JSON.parse(text) as Record<string, unknown> });
   expect([status < 500, code === 'unauthenticated']).toEqual([true, false]);
-  return code === 'scope_missing' ? 'may not' : 'may';
+  return code === 'scope_missing' || code === 'capability_not_permitted' ? 'may not' : 'may';
 };
 
 test('the scopes are these, and each opens a route but the one that opens part of one', () => {
@@ -88,6 +92,32 @@ test.each(Object.entries(ROLES))(
     );
   },
 );
+
+/** Their effect is that of a capability, by whose class the token is judged. */
+const OF_CAPABILITY = [
+  ...['put /v1/actions/{actionId}', 'post /v1/actions/{actionId}/cancel', 'post /v1/deliver'],
+  ...['approve', 'deny', 'resolve', 'repin'].map((verb) => `post /v1/actions/{actionId}/${verb}`),
+];
+const CLASSES = ['read', 'sandbox', 'shared-write', 'external'];
+
+test.each(CLASSES)('a token with the ceiling %s calls no route of a higher class', async (most) => {
+  const told = await Promise.all(
+    routes.map(async (route) => [
+      `${route.method} ${route.path}`,
+      await called(route, { scopes: [route.scope], claims: { max_side_effect: most } }),
+    ]),
+  );
+  const publishes = (path: string) => path.startsWith('/v1/fleet/') && !path.endsWith('/status');
+  expect(told).toEqual(
+    routes.map(({ method, path, sideEffects }) => {
+      const name = `${method} ${path}`;
+      const below = CLASSES.indexOf(sideEffects) <= CLASSES.indexOf(most);
+      // Nothing that is narrowed publishes.
+      const may = OF_CAPABILITY.includes(name) || (below && !publishes(path));
+      return [name, may ? 'may' : 'may not'];
+    }),
+  );
+});
 
 test('each route is opened by its scope alone, and by no other one', async () => {
   const told = await Promise.all(
