@@ -56,9 +56,10 @@ export async function createSubscription(
       oneDocument({ ...written, ...asDocument(wish), ingress: { ...wish.ingress, ref, ...more } });
     requireOwnSecrets(services.tenantSecrets, tenantId, wish.ingress.secrets, before);
     if (before === undefined) return made(services.newIngressRef(), {});
+    if (before.state === 'deactivated') throw exists('It was deactivated; take another id.');
     const { ref = services.newIngressRef(), previous = [] } = before.ingress ?? {};
     const differs = (await changesOf(run, made(ref, { previous }))).length > 0;
-    if (differs) throw new WaybillError('subscription_exists', '', { field: 'subscriptionId' });
+    if (differs) throw exists('');
     outcome = 'existing';
     return null;
   });
@@ -209,6 +210,10 @@ function told({ code, mistakes }: FleetInvalid): WaybillError {
   return code === 'fleet_invalid'
     ? invalid(detail, field)
     : new WaybillError(code, detail, { field });
+}
+
+function exists(detail: string): WaybillError {
+  return new WaybillError('subscription_exists', detail, { field: 'subscriptionId' });
 }
 
 function invalid(detail: string, field = 'ingress'): WaybillError {

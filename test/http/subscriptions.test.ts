@@ -151,7 +151,7 @@ describe('creating a subscription', () => {
 
   test.each([
     ['instances', `status = 'disabled'`, `status = 'enabled'`],
-    ['instances', `grants = '{tool}'`, `grants = '{source}'`],
+    ['instances', `grants = '{}'`, `grants = '{tool}'`],
     ['connector_versions', `status = 'deprecated'`, `status = 'active'`],
     ['connector_versions', `status = 'draft'`, `status = 'active'`],
   ])('needs %s that are not so: %s', async (table, bad, good) => {
@@ -285,6 +285,10 @@ test('a subscription is ended once, with its ingress, and why is kept', async ()
     expect(ended.body).toMatchObject({ state: 'deactivated', active: false });
   }
   expect(await events('ended')).toEqual([true, false]);
+  expect(await refused(ask('', wish('ended')))).toMatchObject({
+    ...{ status: 409, code: 'subscription_exists', field: 'subscriptionId' },
+    detail: 'It was deactivated; take another id.',
+  });
   expect((await h.post(made.ingress?.ref ?? '', '{}')).status).toBe(410);
   const [audit] = await h.db.rows<{ actor: string; detail: { reason: string } }>(
     'select actor, detail from waybill.audit_log order by audit_id desc limit 1',
