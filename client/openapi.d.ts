@@ -1672,77 +1672,6 @@ export interface components {
             /** @description Null on the last page. */
             nextCursor: string | null;
         };
-        Capability: {
-            capabilityId: string;
-            interface: string;
-            /** @enum {string} */
-            sideEffect: "read" | "sandbox" | "shared-write" | "external";
-            /** @enum {string} */
-            recovery: "provider_key" | "lookup" | "none";
-            /** @description JSON Schema, draft 2020-12. */
-            requestSchema: unknown;
-            /** @description JSON Schema, draft 2020-12. */
-            resultSchema: unknown;
-            /** @description SHA-256 of the contract, which never changes. */
-            contractDigest: string;
-            /** @description Of the versions that serve it. */
-            profiles: string[];
-            /** @description Whether the tenant can use it: a binding of its serves it. */
-            bound: boolean;
-        };
-        CapabilityDetail: {
-            capabilityId: string;
-            interface: string;
-            /** @enum {string} */
-            sideEffect: "read" | "sandbox" | "shared-write" | "external";
-            /** @enum {string} */
-            recovery: "provider_key" | "lookup" | "none";
-            /** @description JSON Schema, draft 2020-12. */
-            requestSchema: unknown;
-            /** @description JSON Schema, draft 2020-12. */
-            resultSchema: unknown;
-            /** @description SHA-256 of the contract, which never changes. */
-            contractDigest: string;
-            /** @description Of the versions that serve it. */
-            profiles: string[];
-            /** @description Whether the tenant can use it: a binding of its serves it. */
-            bound: boolean;
-            /** @description The revision of the catalog at which this was read. */
-            revision: number;
-        };
-        CapabilityPage: {
-            /** @description The revision of the catalog at which this was read. */
-            revision: number;
-            /** @description By id; at most 4 MiB of them. A page may be short, or empty, and go on. */
-            capabilities: components["schemas"]["Capability"][];
-            /** @description Null on the last page. */
-            nextCursor: string | null;
-        };
-        CapabilityResolution: {
-            /** @description The revision of the catalog at which this was read. */
-            revision: number;
-            interface: string;
-            instanceId: string;
-            adapter: {
-                connectorId: string;
-                version: string;
-                provider: string;
-                /** @description SHA-256 of the manifest that the version's hosts serve. */
-                manifestDigest: string;
-            };
-            /** @description What was asked for, as far as this instance serves it; by id, at least one. */
-            capabilities: {
-                capabilityId: string;
-                /** @enum {string} */
-                sideEffect: "read" | "sandbox" | "shared-write" | "external";
-                /** @enum {string} */
-                recovery: "provider_key" | "lookup" | "none";
-                contractDigest: string;
-                /** @description Of the binding; the lower one wins. */
-                priority: number;
-                policyRevision: number;
-            }[];
-        };
         DeliverySummary: {
             /** Format: uuid */
             deliveryId: string;
@@ -1944,6 +1873,77 @@ export interface components {
             series: number;
             /** @enum {string} */
             state: "Received" | "Verified" | "Rejected" | "Deduplicated" | "Dispatched" | "Acknowledged" | "Failed" | "Replayed";
+        };
+        Capability: {
+            capabilityId: string;
+            interface: string;
+            /** @enum {string} */
+            sideEffect: "read" | "sandbox" | "shared-write" | "external";
+            /** @enum {string} */
+            recovery: "provider_key" | "lookup" | "none";
+            /** @description JSON Schema, draft 2020-12. */
+            requestSchema: unknown;
+            /** @description JSON Schema, draft 2020-12. */
+            resultSchema: unknown;
+            /** @description SHA-256 of the contract, which never changes. */
+            contractDigest: string;
+            /** @description Of the versions that serve it. */
+            profiles: string[];
+            /** @description Whether the tenant can use it: a binding of its serves it. */
+            bound: boolean;
+        };
+        CapabilityDetail: {
+            capabilityId: string;
+            interface: string;
+            /** @enum {string} */
+            sideEffect: "read" | "sandbox" | "shared-write" | "external";
+            /** @enum {string} */
+            recovery: "provider_key" | "lookup" | "none";
+            /** @description JSON Schema, draft 2020-12. */
+            requestSchema: unknown;
+            /** @description JSON Schema, draft 2020-12. */
+            resultSchema: unknown;
+            /** @description SHA-256 of the contract, which never changes. */
+            contractDigest: string;
+            /** @description Of the versions that serve it. */
+            profiles: string[];
+            /** @description Whether the tenant can use it: a binding of its serves it. */
+            bound: boolean;
+            /** @description The revision of the catalog at which this was read. */
+            revision: number;
+        };
+        CapabilityPage: {
+            /** @description The revision of the catalog at which this was read. */
+            revision: number;
+            /** @description By id; at most 4 MiB of them. A page may be short, or empty, and go on. */
+            capabilities: components["schemas"]["Capability"][];
+            /** @description Null on the last page. */
+            nextCursor: string | null;
+        };
+        CapabilityResolution: {
+            /** @description The revision of the catalog at which this was read. */
+            revision: number;
+            interface: string;
+            instanceId: string;
+            adapter: {
+                connectorId: string;
+                version: string;
+                provider: string;
+                /** @description SHA-256 of the manifest that the version's hosts serve. */
+                manifestDigest: string;
+            };
+            /** @description What was asked for, as far as this instance serves it; by id, at least one. */
+            capabilities: {
+                capabilityId: string;
+                /** @enum {string} */
+                sideEffect: "read" | "sandbox" | "shared-write" | "external";
+                /** @enum {string} */
+                recovery: "provider_key" | "lookup" | "none";
+                contractDigest: string;
+                /** @description Of the binding; the lower one wins. */
+                priority: number;
+                policyRevision: number;
+            }[];
         };
         Delivered: {
             /** Format: uuid */
@@ -3286,7 +3286,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3410,7 +3410,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3513,7 +3513,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3629,7 +3629,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3739,7 +3739,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3852,7 +3852,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4033,7 +4033,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4140,7 +4140,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4247,7 +4247,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4367,7 +4367,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4444,7 +4444,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4544,7 +4544,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4701,7 +4701,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. `policy_decision_required`: An operation of the class external is sent only with a policy decision that allows it. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. `policy_decision_required`: An operation of the class external is sent only with a policy decision that allows it. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4821,7 +4821,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4946,7 +4946,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5048,7 +5048,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5159,7 +5159,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5270,7 +5270,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5381,7 +5381,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5492,7 +5492,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5596,7 +5596,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5688,7 +5688,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5776,7 +5776,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5859,7 +5859,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5960,7 +5960,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6070,7 +6070,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6171,7 +6171,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6286,7 +6286,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6363,7 +6363,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6499,7 +6499,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6628,7 +6628,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6729,7 +6729,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6806,7 +6806,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6896,7 +6896,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6980,7 +6980,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6989,7 +6989,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is nothing of that name or id here. */
+            /** @description `not_found`: There is nothing of that name or id here. `capability_unavailable`: The tenant has no binding of that capability that can be used: none, or its instance, connector version or credential is off. See the fleet file. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7086,7 +7086,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7170,7 +7170,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7281,7 +7281,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7397,7 +7397,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7505,7 +7505,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7586,7 +7586,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7674,7 +7674,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7755,7 +7755,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7843,7 +7843,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7931,7 +7931,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8019,7 +8019,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8110,7 +8110,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8260,7 +8260,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8373,7 +8373,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8459,7 +8459,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8559,7 +8559,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8647,7 +8647,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8730,7 +8730,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;

@@ -33,6 +33,14 @@ describe('calls in a minute', () => {
     expect(problem(await get(base, 'eve')).detail).toContain('tenant may make 3 calls');
     expect((await get(base, 'ada', 'globex')).status).toBe(200);
     expect((await h.call('/factory/deliveries', { base, token: null })).status).toBe(401);
+    const token = await h.token({ subject: 'max', tenant: 'other', scopes: [] });
+    const unscoped = () => h.call('/factory/deliveries', { base, token });
+    for (const left of [1, 0]) {
+      const refused = await unscoped();
+      expect(problem(refused)).toMatchObject({ code: 'scope_missing' });
+      expect(refused.headers.get('ratelimit')).toContain(`"subject";r=${left}`);
+    }
+    expect(problem(await unscoped())).toMatchObject({ code: 'rate_limited' });
     await other.close();
   });
 
@@ -66,16 +74,20 @@ test('a body that is too large is refused', async () => {
 });
 
 test('headers that are too large are refused', async () => {
-  const status = await new Promise<number>((done, fail) => {
+  const [status, text] = await new Promise<[number, string]>((done, fail) => {
     const asked = rawRequest(`${h.url}/health`, { headers: { 'x-long': 'x'.repeat(20_000) } });
     asked.on('response', (answer) => {
-      answer.resume();
-      done(answer.statusCode ?? 0);
+      let body = '';
+      answer.on('data', (piece: Buffer) => (body += piece.toString()));
+      answer.on('end', () => {
+        done([answer.statusCode ?? 0, body]);
+      });
     });
     asked.on('error', fail);
     asked.end();
   });
   expect(status).toBe(400);
+  expect(text).toContain('The head of a request has at most 16 KiB.');
 });
 
 test('a page has at most 200 rows', async () => {

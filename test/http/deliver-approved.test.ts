@@ -139,6 +139,22 @@ test('what plainly failed is replayed as ever', async () => {
   });
 });
 
+test.each<[object, boolean]>([
+  [{ capabilities: ['send'] }, true],
+  [{ capabilities: ['charge'] }, false],
+  [{ max_side_effect: 'shared-write' }, true],
+  [{ max_side_effect: 'read' }, false],
+])('a token that says %j has it sent again: %s', async (claims, may) => {
+  rig.vendor.answers.push({ status: 400 });
+  const { deliveryId: id } = await rig.delivered(call());
+  const json = { reason: 'mended' };
+  const answer = await rig.h.call(`/factory/deliveries/${id}/replay`, {
+    ...{ json, claims: { ...claims } },
+  });
+  if (may) expect(answer).toMatchObject({ status: 202 });
+  else expect(problem(answer)).toMatchObject({ status: 403, code: 'capability_not_permitted' });
+});
+
 describe('an approval is looked at again for each attempt', () => {
   const trust = (approvers: object) =>
     rig.h.db.rows('update waybill.settings set trusted_approvers = $1', [
