@@ -9,7 +9,7 @@ import { stateInStore } from '../judging/host-stores';
 import type { ActionOfTenant } from '../judging/judge';
 import { localUrl } from '../site/plans';
 import { HOSTS } from '../site/topology';
-import { ask, refOf, type Wish } from './actions';
+import { APPROVED_CAPABILITY, ask, refOf, type Wish } from './actions';
 import { becomes, replicaReady, type CaseContext, type Proof } from './context';
 import { crashesOf, CrashWindow, type Crash } from './windows';
 
@@ -25,6 +25,7 @@ async function crashWindow(context: CaseContext, crash: Crash): Promise<void> {
   const window = new CrashWindow(context, crash.boundary);
   const wish = wishOf(crash.boundary);
   const ref = refOf(context, wish.tenant, wish.label);
+  window.approve(ref);
   const marker = await bringTo(context, window, wish);
   const effects = await judge.effects(ref.actionId);
   await site.process(`host-${PEER}`).start();
@@ -57,7 +58,7 @@ async function bringTo(context: CaseContext, window: CrashWindow, wish: Wish): P
 
 function wishOf(boundary: Boundary): Wish {
   return {
-    ...{ tenant: 'acme', label: `crash-${boundary}`, capability: 'tickets.create' },
+    ...{ tenant: 'acme', label: `crash-${boundary}`, capability: APPROVED_CAPABILITY },
     request: { title: `Killed at ${boundary}` },
   };
 }

@@ -4,7 +4,15 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { statusAndCode } from '../client';
 import { inWindow } from '../families/family';
-import { ask, factsOf, observeRecords, refOf, type Wish } from './actions';
+import {
+  APPROVED_CAPABILITY,
+  approvedOnceAsked,
+  ask,
+  factsOf,
+  observeRecords,
+  refOf,
+  type Wish,
+} from './actions';
 import { becomes, type CaseContext, type Proof } from './context';
 import {
   eventId,
@@ -89,9 +97,11 @@ export const targetDown: Proof = async (context) => {
 export const temporalOutage: Proof = async (context) => {
   const labels = ['away-1', 'away-2', 'away-3'];
   const wish: Wish = {
-    ...{ tenant: 'acme', label: 'away', capability: 'tickets.create' },
+    ...{ tenant: 'acme', label: 'away', capability: APPROVED_CAPABILITY },
     request: { title: 'While Temporal is away' },
   };
+  const ref = refOf(context, 'acme', 'away');
+  const approved = approvedOnceAsked(context, ref);
   const answers: string[] = [];
   const post = async (label: string) => {
     answers.push(statusAndCode(await postOnce(context, label)));
@@ -118,7 +128,7 @@ export const temporalOutage: Proof = async (context) => {
     states.filter((one) => one === 'Acknowledged').length,
   );
   context.observe('deliveries of the events', await countOf(context, labels));
-  const ref = refOf(context, 'acme', 'away');
+  await approved;
   await becomes(
     'the action is completed',
     async () => (await factsOf(context, ref)).state === 'completed',

@@ -46,6 +46,8 @@ export type FamilyName = (typeof FAMILY_NAMES)[number];
 /** Of one action that had its effect: each of the records that prove it, once. */
 export const ONE_OF_EACH: Acceptance = {
   'provider effects': 1,
+  'approval requests': 1,
+  'provider effects under that approval': 1,
   'provider creation audit events': 1,
   'settled idempotency results': 1,
   'terminal action results': 1,
