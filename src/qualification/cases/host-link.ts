@@ -55,7 +55,6 @@ export const replayedToken: Proof = async (context) => {
 /** An action whose first request meets the conduct, to its end. */
 async function onTheLink(context: CaseContext, label: string): Promise<void> {
   for (const fault of context.faults) {
-    if (fault.kind === 'link') context.site.link.next(fault.conduct);
     await context.inflict(fault);
   }
   await askApproved(context, wishOf(label));

@@ -44,7 +44,12 @@ const ReplicaFacts = z.object({
 });
 export type ReplicaFacts = z.infer<typeof ReplicaFacts>;
 const Attempt = z.object({ settlement: z.string().nullable(), evidence: z.unknown() });
-const DeliveryFacts = z.object({ id: z.string(), state: z.string(), openAttempts: z.number() });
+const DeliveryFacts = z.object({
+  id: z.string(),
+  state: z.string(),
+  openAttempts: z.number(),
+  attempts: z.number(),
+});
 export type DeliveryFacts = z.infer<typeof DeliveryFacts>;
 const Receipt = z.object({ kind: z.string(), jws: z.string() });
 

@@ -103,5 +103,7 @@ export const ATTEMPTS = `
 export const DELIVERIES = `
   select d.delivery_id::text as id, d.state,
     (select count(*) from waybill.delivery_attempts t where t.tenant_id = d.tenant_id
-      and t.delivery_id = d.delivery_id and t.closed_at is null) as "openAttempts"
+      and t.delivery_id = d.delivery_id and t.closed_at is null) as "openAttempts",
+    (select count(*) from waybill.delivery_attempts t where t.tenant_id = d.tenant_id
+      and t.delivery_id = d.delivery_id) as attempts
   from waybill.deliveries d where d.external_id = $1 order by d.received_at`;
