@@ -1672,77 +1672,6 @@ export interface components {
             /** @description Null on the last page. */
             nextCursor: string | null;
         };
-        Capability: {
-            capabilityId: string;
-            interface: string;
-            /** @enum {string} */
-            sideEffect: "read" | "sandbox" | "shared-write" | "external";
-            /** @enum {string} */
-            recovery: "provider_key" | "lookup" | "none";
-            /** @description JSON Schema, draft 2020-12. */
-            requestSchema: unknown;
-            /** @description JSON Schema, draft 2020-12. */
-            resultSchema: unknown;
-            /** @description SHA-256 of the contract, which never changes. */
-            contractDigest: string;
-            /** @description Of the versions that serve it. */
-            profiles: string[];
-            /** @description Whether the tenant can use it: a binding of its serves it. */
-            bound: boolean;
-        };
-        CapabilityDetail: {
-            capabilityId: string;
-            interface: string;
-            /** @enum {string} */
-            sideEffect: "read" | "sandbox" | "shared-write" | "external";
-            /** @enum {string} */
-            recovery: "provider_key" | "lookup" | "none";
-            /** @description JSON Schema, draft 2020-12. */
-            requestSchema: unknown;
-            /** @description JSON Schema, draft 2020-12. */
-            resultSchema: unknown;
-            /** @description SHA-256 of the contract, which never changes. */
-            contractDigest: string;
-            /** @description Of the versions that serve it. */
-            profiles: string[];
-            /** @description Whether the tenant can use it: a binding of its serves it. */
-            bound: boolean;
-            /** @description The revision of the catalog at which this was read. */
-            revision: number;
-        };
-        CapabilityPage: {
-            /** @description The revision of the catalog at which this was read. */
-            revision: number;
-            /** @description By id; at most 4 MiB of them. A page may be short, or empty, and go on. */
-            capabilities: components["schemas"]["Capability"][];
-            /** @description Null on the last page. */
-            nextCursor: string | null;
-        };
-        CapabilityResolution: {
-            /** @description The revision of the catalog at which this was read. */
-            revision: number;
-            interface: string;
-            instanceId: string;
-            adapter: {
-                connectorId: string;
-                version: string;
-                provider: string;
-                /** @description SHA-256 of the manifest that the version's hosts serve. */
-                manifestDigest: string;
-            };
-            /** @description What was asked for, as far as this instance serves it; by id, at least one. */
-            capabilities: {
-                capabilityId: string;
-                /** @enum {string} */
-                sideEffect: "read" | "sandbox" | "shared-write" | "external";
-                /** @enum {string} */
-                recovery: "provider_key" | "lookup" | "none";
-                contractDigest: string;
-                /** @description Of the binding; the lower one wins. */
-                priority: number;
-                policyRevision: number;
-            }[];
-        };
         DeliverySummary: {
             /** Format: uuid */
             deliveryId: string;
@@ -1855,6 +1784,7 @@ export interface components {
                 approvals: {
                     approvalId: string;
                     approver: string;
+                    key: string;
                     expiresAt: string;
                 }[];
             } | null;
@@ -1943,6 +1873,77 @@ export interface components {
             series: number;
             /** @enum {string} */
             state: "Received" | "Verified" | "Rejected" | "Deduplicated" | "Dispatched" | "Acknowledged" | "Failed" | "Replayed";
+        };
+        Capability: {
+            capabilityId: string;
+            interface: string;
+            /** @enum {string} */
+            sideEffect: "read" | "sandbox" | "shared-write" | "external";
+            /** @enum {string} */
+            recovery: "provider_key" | "lookup" | "none";
+            /** @description JSON Schema, draft 2020-12. */
+            requestSchema: unknown;
+            /** @description JSON Schema, draft 2020-12. */
+            resultSchema: unknown;
+            /** @description SHA-256 of the contract, which never changes. */
+            contractDigest: string;
+            /** @description Of the versions that serve it. */
+            profiles: string[];
+            /** @description Whether the tenant can use it: a binding of its serves it. */
+            bound: boolean;
+        };
+        CapabilityDetail: {
+            capabilityId: string;
+            interface: string;
+            /** @enum {string} */
+            sideEffect: "read" | "sandbox" | "shared-write" | "external";
+            /** @enum {string} */
+            recovery: "provider_key" | "lookup" | "none";
+            /** @description JSON Schema, draft 2020-12. */
+            requestSchema: unknown;
+            /** @description JSON Schema, draft 2020-12. */
+            resultSchema: unknown;
+            /** @description SHA-256 of the contract, which never changes. */
+            contractDigest: string;
+            /** @description Of the versions that serve it. */
+            profiles: string[];
+            /** @description Whether the tenant can use it: a binding of its serves it. */
+            bound: boolean;
+            /** @description The revision of the catalog at which this was read. */
+            revision: number;
+        };
+        CapabilityPage: {
+            /** @description The revision of the catalog at which this was read. */
+            revision: number;
+            /** @description By id; at most 4 MiB of them. A page may be short, or empty, and go on. */
+            capabilities: components["schemas"]["Capability"][];
+            /** @description Null on the last page. */
+            nextCursor: string | null;
+        };
+        CapabilityResolution: {
+            /** @description The revision of the catalog at which this was read. */
+            revision: number;
+            interface: string;
+            instanceId: string;
+            adapter: {
+                connectorId: string;
+                version: string;
+                provider: string;
+                /** @description SHA-256 of the manifest that the version's hosts serve. */
+                manifestDigest: string;
+            };
+            /** @description What was asked for, as far as this instance serves it; by id, at least one. */
+            capabilities: {
+                capabilityId: string;
+                /** @enum {string} */
+                sideEffect: "read" | "sandbox" | "shared-write" | "external";
+                /** @enum {string} */
+                recovery: "provider_key" | "lookup" | "none";
+                contractDigest: string;
+                /** @description Of the binding; the lower one wins. */
+                priority: number;
+                policyRevision: number;
+            }[];
         };
         Delivered: {
             /** Format: uuid */
@@ -2038,7 +2039,8 @@ export interface components {
             state: "running" | "passed" | "failed";
             /** @description Grows when a failed one is asked for again. */
             run: number;
-            requestedBy: string;
+            /** @description Null, as `reason`: of another tenant. */
+            requestedBy: string | null;
             /**
              * Format: date-time
              * @description UTC, in microseconds.
@@ -3284,7 +3286,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3336,7 +3338,7 @@ export interface operations {
             content: {
                 "application/json": {
                     subscriptionId: string;
-                    /** @description The connection: an enabled instance that grants source. */
+                    /** @description The connection: an enabled instance that grants source or tool. */
                     instanceId: string;
                     targetId: string;
                     /** @description Event types of the vendor, or `*` alone for every type. */
@@ -3408,7 +3410,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3511,7 +3513,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3627,7 +3629,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3737,7 +3739,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3850,7 +3852,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4031,7 +4033,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4138,7 +4140,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4245,7 +4247,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4365,7 +4367,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4442,7 +4444,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4542,7 +4544,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4699,7 +4701,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. `policy_decision_required`: An operation of the class external is sent only with a policy decision that allows it. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. `policy_decision_required`: An operation of the class external is sent only with a policy decision that allows it. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4819,7 +4821,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4944,7 +4946,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5046,7 +5048,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5157,7 +5159,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5268,7 +5270,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5379,7 +5381,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5490,7 +5492,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5594,7 +5596,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5686,7 +5688,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5774,7 +5776,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5857,7 +5859,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5958,7 +5960,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6068,7 +6070,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6169,7 +6171,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6284,7 +6286,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6361,7 +6363,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6497,7 +6499,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6626,7 +6628,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6727,7 +6729,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6804,7 +6806,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6894,7 +6896,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6978,7 +6980,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6987,7 +6989,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is nothing of that name or id here. */
+            /** @description `not_found`: There is nothing of that name or id here. `capability_unavailable`: The tenant has no binding of that capability that can be used: none, or its instance, connector version or credential is off. See the fleet file. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7084,7 +7086,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7168,7 +7170,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7279,7 +7281,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7395,7 +7397,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7503,7 +7505,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7584,7 +7586,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7672,7 +7674,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7753,7 +7755,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7841,7 +7843,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7929,7 +7931,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8017,7 +8019,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8108,7 +8110,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8258,7 +8260,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8321,7 +8323,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `storage_unavailable`: Postgres does not answer; nothing was stored. `token_keys_unavailable`: The keys that tokens are verified with cannot be fetched. `temporal_unreachable`: The Temporal server does not answer. */
+            /** @description `storage_unavailable`: Postgres does not answer; nothing was stored. `token_keys_unavailable`: The keys that tokens are verified with cannot be fetched. `temporal_unreachable`: The Temporal server does not answer. `publication_busy`: Another publication is under way; try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8371,7 +8373,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8457,7 +8459,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8557,7 +8559,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8645,7 +8647,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8728,7 +8730,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
