@@ -1672,77 +1672,6 @@ export interface components {
             /** @description Null on the last page. */
             nextCursor: string | null;
         };
-        Capability: {
-            capabilityId: string;
-            interface: string;
-            /** @enum {string} */
-            sideEffect: "read" | "sandbox" | "shared-write" | "external";
-            /** @enum {string} */
-            recovery: "provider_key" | "lookup" | "none";
-            /** @description JSON Schema, draft 2020-12. */
-            requestSchema: unknown;
-            /** @description JSON Schema, draft 2020-12. */
-            resultSchema: unknown;
-            /** @description SHA-256 of the contract, which never changes. */
-            contractDigest: string;
-            /** @description Of the versions that serve it. */
-            profiles: string[];
-            /** @description Whether the tenant can use it: a binding of its serves it. */
-            bound: boolean;
-        };
-        CapabilityDetail: {
-            capabilityId: string;
-            interface: string;
-            /** @enum {string} */
-            sideEffect: "read" | "sandbox" | "shared-write" | "external";
-            /** @enum {string} */
-            recovery: "provider_key" | "lookup" | "none";
-            /** @description JSON Schema, draft 2020-12. */
-            requestSchema: unknown;
-            /** @description JSON Schema, draft 2020-12. */
-            resultSchema: unknown;
-            /** @description SHA-256 of the contract, which never changes. */
-            contractDigest: string;
-            /** @description Of the versions that serve it. */
-            profiles: string[];
-            /** @description Whether the tenant can use it: a binding of its serves it. */
-            bound: boolean;
-            /** @description The revision of the catalog at which this was read. */
-            revision: number;
-        };
-        CapabilityPage: {
-            /** @description The revision of the catalog at which this was read. */
-            revision: number;
-            /** @description By id; at most 4 MiB of them. A page may be short, or empty, and go on. */
-            capabilities: components["schemas"]["Capability"][];
-            /** @description Null on the last page. */
-            nextCursor: string | null;
-        };
-        CapabilityResolution: {
-            /** @description The revision of the catalog at which this was read. */
-            revision: number;
-            interface: string;
-            instanceId: string;
-            adapter: {
-                connectorId: string;
-                version: string;
-                provider: string;
-                /** @description SHA-256 of the manifest that the version's hosts serve. */
-                manifestDigest: string;
-            };
-            /** @description What was asked for, as far as this instance serves it; by id, at least one. */
-            capabilities: {
-                capabilityId: string;
-                /** @enum {string} */
-                sideEffect: "read" | "sandbox" | "shared-write" | "external";
-                /** @enum {string} */
-                recovery: "provider_key" | "lookup" | "none";
-                contractDigest: string;
-                /** @description Of the binding; the lower one wins. */
-                priority: number;
-                policyRevision: number;
-            }[];
-        };
         DeliverySummary: {
             /** Format: uuid */
             deliveryId: string;
@@ -1855,6 +1784,7 @@ export interface components {
                 approvals: {
                     approvalId: string;
                     approver: string;
+                    key: string;
                     expiresAt: string;
                 }[];
             } | null;
@@ -1943,6 +1873,77 @@ export interface components {
             series: number;
             /** @enum {string} */
             state: "Received" | "Verified" | "Rejected" | "Deduplicated" | "Dispatched" | "Acknowledged" | "Failed" | "Replayed";
+        };
+        Capability: {
+            capabilityId: string;
+            interface: string;
+            /** @enum {string} */
+            sideEffect: "read" | "sandbox" | "shared-write" | "external";
+            /** @enum {string} */
+            recovery: "provider_key" | "lookup" | "none";
+            /** @description JSON Schema, draft 2020-12. */
+            requestSchema: unknown;
+            /** @description JSON Schema, draft 2020-12. */
+            resultSchema: unknown;
+            /** @description SHA-256 of the contract, which never changes. */
+            contractDigest: string;
+            /** @description Of the versions that serve it. */
+            profiles: string[];
+            /** @description Whether the tenant can use it: a binding of its serves it. */
+            bound: boolean;
+        };
+        CapabilityDetail: {
+            capabilityId: string;
+            interface: string;
+            /** @enum {string} */
+            sideEffect: "read" | "sandbox" | "shared-write" | "external";
+            /** @enum {string} */
+            recovery: "provider_key" | "lookup" | "none";
+            /** @description JSON Schema, draft 2020-12. */
+            requestSchema: unknown;
+            /** @description JSON Schema, draft 2020-12. */
+            resultSchema: unknown;
+            /** @description SHA-256 of the contract, which never changes. */
+            contractDigest: string;
+            /** @description Of the versions that serve it. */
+            profiles: string[];
+            /** @description Whether the tenant can use it: a binding of its serves it. */
+            bound: boolean;
+            /** @description The revision of the catalog at which this was read. */
+            revision: number;
+        };
+        CapabilityPage: {
+            /** @description The revision of the catalog at which this was read. */
+            revision: number;
+            /** @description By id; at most 4 MiB of them. A page may be short, or empty, and go on. */
+            capabilities: components["schemas"]["Capability"][];
+            /** @description Null on the last page. */
+            nextCursor: string | null;
+        };
+        CapabilityResolution: {
+            /** @description The revision of the catalog at which this was read. */
+            revision: number;
+            interface: string;
+            instanceId: string;
+            adapter: {
+                connectorId: string;
+                version: string;
+                provider: string;
+                /** @description SHA-256 of the manifest that the version's hosts serve. */
+                manifestDigest: string;
+            };
+            /** @description What was asked for, as far as this instance serves it; by id, at least one. */
+            capabilities: {
+                capabilityId: string;
+                /** @enum {string} */
+                sideEffect: "read" | "sandbox" | "shared-write" | "external";
+                /** @enum {string} */
+                recovery: "provider_key" | "lookup" | "none";
+                contractDigest: string;
+                /** @description Of the binding; the lower one wins. */
+                priority: number;
+                policyRevision: number;
+            }[];
         };
         Delivered: {
             /** Format: uuid */
@@ -3285,7 +3286,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3409,7 +3410,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3512,7 +3513,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3628,7 +3629,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3738,7 +3739,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3851,7 +3852,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4032,7 +4033,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4139,7 +4140,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4246,7 +4247,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4366,7 +4367,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4443,7 +4444,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4543,7 +4544,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4700,7 +4701,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. `policy_decision_required`: An operation of the class external is sent only with a policy decision that allows it. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. `policy_decision_required`: An operation of the class external is sent only with a policy decision that allows it. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4820,7 +4821,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4945,7 +4946,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5047,7 +5048,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5158,7 +5159,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5269,7 +5270,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5380,7 +5381,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5491,7 +5492,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5595,7 +5596,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5687,7 +5688,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5775,7 +5776,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5858,7 +5859,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5959,7 +5960,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6069,7 +6070,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6170,7 +6171,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6285,7 +6286,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6362,7 +6363,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6498,7 +6499,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6627,7 +6628,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6728,7 +6729,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6805,7 +6806,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6895,7 +6896,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6979,7 +6980,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6988,7 +6989,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is nothing of that name or id here. */
+            /** @description `not_found`: There is nothing of that name or id here. `capability_unavailable`: The tenant has no binding of that capability that can be used: none, or its instance, connector version or credential is off. See the fleet file. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7085,7 +7086,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7169,7 +7170,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7280,7 +7281,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7396,7 +7397,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7504,7 +7505,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7585,7 +7586,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7673,7 +7674,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7754,7 +7755,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7842,7 +7843,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7930,7 +7931,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8018,7 +8019,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8109,7 +8110,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8259,7 +8260,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8372,7 +8373,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8458,7 +8459,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8558,7 +8559,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8646,7 +8647,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8729,7 +8730,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;

@@ -504,6 +504,8 @@ table delivery_attempts
   series integer not null
   owner text not null
   target_id text not null
+  sent_as bytea
+  only_reads boolean not null default false
   opened_at timestamp with time zone not null default clock_timestamp()
   deadline_at timestamp with time zone not null
   closed_at timestamp with time zone
@@ -1380,6 +1382,9 @@ function append_receipt(p_tenant text, p_subject text, p_receipt jsonb) returns 
 function approval_facts(p waybill.approvals) returns jsonb, sql, volatile
   grant execute to waybill_data
 
+function approval_fault(d waybill.deliveries) returns text, sql, volatile
+  grant execute to waybill_data
+
 function approval_needed(p_tenant text, p_capability text) returns boolean, sql, stable
   grant execute to waybill_data
 
@@ -1920,7 +1925,13 @@ function sending_chain(d waybill.deliveries) returns jsonb, sql, volatile
 function sending_class(p_operation jsonb) returns text, sql, stable
   grant execute to waybill_data
 
+function sending_doubt(d waybill.deliveries, p_operation jsonb, p_class text, p_config jsonb) returns text, sql, volatile
+  grant execute to waybill_data
+
 function sending_pace(d waybill.deliveries, p_chain jsonb, OUT why text, OUT again_ms bigint) returns record, plpgsql, volatile
+  grant execute to waybill_data
+
+function sent_as(p_operation jsonb, p_config jsonb) returns bytea, sql, immutable
   grant execute to waybill_data
 
 function sequence_events(p_limit integer) returns integer, plpgsql, volatile

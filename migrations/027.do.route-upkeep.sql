@@ -288,8 +288,14 @@ begin
     sequence = sequence + 1, health_revision = health_revision + 1,
     incarnation = greatest(incarnation + 1, floor(extract(epoch from v_since))::bigint);
   -- What is being sent to vendors may have been sent since; only some of those know repeats.
-  update waybill.deliveries set uncertain = true, restored = true
+  update waybill.deliveries set restored = true,
+      uncertain = uncertain or sending->>'sideEffect' <> 'read'
     where direction = 'outbound' and attend_at is not null;
+  -- What had failed may have been replayed since.
+  update waybill.deliveries set restored = true, uncertain = true, detail = concat_ws('; ', detail,
+      'the database was restored, and it may have been replayed and sent since the backup')
+    where direction = 'outbound' and state = 'Failed' and not restored
+      and sending->>'sideEffect' <> 'read';
   insert into waybill.audit_log (tenant_id, actor, action, subject)
     values (null, p_by, 'recovery.begin', 'deployment');
   return v_since;

@@ -119,9 +119,39 @@ describe('creating a subscription', () => {
     expect(await revision()).toEqual(before);
   });
 
+  test('is refused with a secret that is empty or no key, where it can be read here', async () => {
+    await h.db.rows(
+      `update waybill.connector_versions set webhook_scheme = jsonb_set(webhook_scheme,
+        '{key_encoding}', '"hex"')`,
+    );
+    h.env['TEST_EMPTY'] = '';
+    h.env['TEST_TEXT'] = 'planted, and no hex';
+    const secrets = ['env:TEST_AWAY', 'env:TEST_EMPTY'].map((ref, n) => ({ id: `s${n}`, ref }));
+    const empty = await refused(ask('', wish('unmade', { ingress: { secrets } })));
+    expect(empty).toMatchObject({
+      ...{ status: 422, code: 'subscription_invalid', field: 'ingress.secrets[1].ref' },
+      detail: 'env:TEST_EMPTY, as it is read here: the secret is empty',
+    });
+    const text = await refused(ask('', wish('unmade', secretOf('env:TEST_TEXT'))));
+    expect(text.detail).toMatch(/^env:TEST_TEXT, as .* the encoding is hex$/);
+    expect(text.detail).not.toContain('planted');
+    const away = { secrets: [{ id: 's1', ref: 'env:TEST_AWAY' }] };
+    expect((await ask('', wish('away', { ingress: away }))).status).toBe(201);
+    const change = { ingress: { secrets: [{ id: 's1', ref: 'env:TEST_EMPTY' }] } };
+    const changed = await refused(ask('/away', change, { method: 'PATCH' }));
+    expect(changed).toMatchObject({ field: 'ingress.secrets[0].ref' });
+    // Of somebody else's nothing is told, not even whether it is empty.
+    h.env['THEIR_EMPTY'] = '';
+    const theirs = await refused(ask('', wish('unmade', secretOf('env:THEIR_EMPTY'))));
+    expect(theirs.detail).toContain('must be a secret of the tenant');
+    await h.db.rows(
+      `update waybill.connector_versions set webhook_scheme = webhook_scheme - 'key_encoding'`,
+    );
+  });
+
   test.each([
     ['instances', `status = 'disabled'`, `status = 'enabled'`],
-    ['instances', `grants = '{tool}'`, `grants = '{source}'`],
+    ['instances', `grants = '{}'`, `grants = '{tool}'`],
     ['connector_versions', `status = 'deprecated'`, `status = 'active'`],
     ['connector_versions', `status = 'draft'`, `status = 'active'`],
   ])('needs %s that are not so: %s', async (table, bad, good) => {
@@ -255,6 +285,10 @@ test('a subscription is ended once, with its ingress, and why is kept', async ()
     expect(ended.body).toMatchObject({ state: 'deactivated', active: false });
   }
   expect(await events('ended')).toEqual([true, false]);
+  expect(await refused(ask('', wish('ended')))).toMatchObject({
+    ...{ status: 409, code: 'subscription_exists', field: 'subscriptionId' },
+    detail: 'It was deactivated; take another id.',
+  });
   expect((await h.post(made.ingress?.ref ?? '', '{}')).status).toBe(410);
   const [audit] = await h.db.rows<{ actor: string; detail: { reason: string } }>(
     'select actor, detail from waybill.audit_log order by audit_id desc limit 1',
