@@ -51,7 +51,8 @@ const LEAST = 10;
 /** Texts of a file that can be a message: what is filled in may be anything. */
 function* messagesOf(file: string): Generator<RegExp> {
   for (const node of nodesOf(syntaxOf(file))) {
-    const isPart = ts.isBinaryExpression(node.parent ?? node) && isText(node);
+    if (ts.isSourceFile(node)) continue;
+    const isPart = ts.isBinaryExpression(node.parent) && isText(node);
     const pieces = isPart ? null : piecesOf(node);
     if (pieces === null || pieces.join('').replaceAll(/[^a-z]/gi, '').length < LEAST) continue;
     yield new RegExp(pieces.map(escaped).join('[^]*?'));
