@@ -3338,7 +3338,7 @@ export interface operations {
             content: {
                 "application/json": {
                     subscriptionId: string;
-                    /** @description The connection: an enabled instance that grants source. */
+                    /** @description The connection: an enabled instance that grants source or tool. */
                     instanceId: string;
                     targetId: string;
                     /** @description Event types of the vendor, or `*` alone for every type. */

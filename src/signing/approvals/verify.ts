@@ -61,7 +61,8 @@ export async function verifyApproval(
 ): Promise<ApprovalVerdict> {
   const claims = readApprovalToken(token);
   if (claims === null) return { ok: false, reason: 'malformed' };
-  if (!isTrustedApprover({ approver: claims.sub, key: claims.iss }, context)) return { ok: false, reason: 'untrusted' };
+  if (!isTrustedApprover({ approver: claims.sub, key: claims.iss }, context))
+    return { ok: false, reason: 'untrusted' };
   if (!(await isSigned(token, claims.iss))) return { ok: false, reason: 'forged' };
   const reason = faultOf(claims, context);
   if (reason !== null) return { ok: false, reason };
