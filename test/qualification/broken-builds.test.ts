@@ -152,6 +152,7 @@ async function failuresOf(
   const program = path.join(folder, 'bin', 'waybill.js');
   const { code, stdout, stderr } = await finished(startWaybill(args, {}, program));
   expect({ code, said: stderr }).toMatchObject({ code: 1 });
+  expect(stderr).toMatch(/\(qualification_failed\)$/m);
   const { failures } = JSON.parse(stdout) as { readonly failures: readonly string[] };
   return failures;
 }
