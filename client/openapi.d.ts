@@ -3336,7 +3336,7 @@ export interface operations {
             content: {
                 "application/json": {
                     subscriptionId: string;
-                    /** @description The connection: an enabled instance that grants source. */
+                    /** @description The connection: an enabled instance that grants source or tool. */
                     instanceId: string;
                     targetId: string;
                     /** @description Event types of the vendor, or `*` alone for every type. */
@@ -3561,7 +3561,10 @@ export interface operations {
     changeSubscription: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your own, new with each request: repeated with the same one, a request is answered the same and done once. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 subscriptionId: string;
             };
@@ -3645,6 +3648,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `idempotency_in_flight`: A request with this Idempotency-Key is under way; ask again for its answer. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `body_too_large`: The body is larger than this ingress accepts. */
             413: {
                 headers: {
@@ -3654,7 +3666,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `subscription_invalid`: The catalog does not allow such a subscription; nothing was changed. */
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; take a new one for a new request. `subscription_invalid`: The catalog does not allow such a subscription; nothing was changed. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3695,7 +3707,10 @@ export interface operations {
     deactivateSubscription: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your own, new with each request: repeated with the same one, a request is answered the same and done once. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 subscriptionId: string;
             };
@@ -3755,6 +3770,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `idempotency_in_flight`: A request with this Idempotency-Key is under way; ask again for its answer. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `body_too_large`: The body is larger than this ingress accepts. */
             413: {
                 headers: {
@@ -3764,7 +3788,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `subscription_invalid`: The catalog does not allow such a subscription; nothing was changed. */
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; take a new one for a new request. `subscription_invalid`: The catalog does not allow such a subscription; nothing was changed. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3886,7 +3910,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `subscription_invalid`: The catalog does not allow such a subscription; nothing was changed. `idempotency_key_reused`: This Idempotency-Key belongs to another request; take a new one for a new request. */
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; take a new one for a new request. `subscription_invalid`: The catalog does not allow such a subscription; nothing was changed. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5916,7 +5940,10 @@ export interface operations {
     pauseSubscription: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your own, new with each request: repeated with the same one, a request is answered the same and done once. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 subscriptionId: string;
             };
@@ -5976,7 +6003,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `subscription_deactivated`: A deactivated subscription takes nothing; publish it as active first. */
+            /** @description `idempotency_in_flight`: A request with this Idempotency-Key is under way; ask again for its answer. `subscription_deactivated`: A deactivated subscription takes nothing; publish it as active first. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5987,6 +6014,15 @@ export interface operations {
             };
             /** @description `body_too_large`: The body is larger than this ingress accepts. */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; take a new one for a new request. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6127,7 +6163,10 @@ export interface operations {
     resumeSubscription: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your own, new with each request: repeated with the same one, a request is answered the same and done once. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 subscriptionId: string;
             };
@@ -6187,7 +6226,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `subscription_deactivated`: A deactivated subscription takes nothing; publish it as active first. */
+            /** @description `idempotency_in_flight`: A request with this Idempotency-Key is under way; ask again for its answer. `subscription_deactivated`: A deactivated subscription takes nothing; publish it as active first. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6198,6 +6237,15 @@ export interface operations {
             };
             /** @description `body_too_large`: The body is larger than this ingress accepts. */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; take a new one for a new request. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
