@@ -1784,6 +1784,7 @@ export interface components {
                 approvals: {
                     approvalId: string;
                     approver: string;
+                    key: string;
                     expiresAt: string;
                 }[];
             } | null;
@@ -2038,7 +2039,8 @@ export interface components {
             state: "running" | "passed" | "failed";
             /** @description Grows when a failed one is asked for again. */
             run: number;
-            requestedBy: string;
+            /** @description Null, as `reason`: of another tenant. */
+            requestedBy: string | null;
             /**
              * Format: date-time
              * @description UTC, in microseconds.
@@ -8369,7 +8371,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `storage_unavailable`: Postgres does not answer; nothing was stored. `token_keys_unavailable`: The keys that tokens are verified with cannot be fetched. `temporal_unreachable`: The Temporal server does not answer. */
+            /** @description `storage_unavailable`: Postgres does not answer; nothing was stored. `token_keys_unavailable`: The keys that tokens are verified with cannot be fetched. `temporal_unreachable`: The Temporal server does not answer. `publication_busy`: Another publication is under way; try again. */
             503: {
                 headers: {
                     [name: string]: unknown;

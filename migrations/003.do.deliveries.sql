@@ -54,7 +54,7 @@ create table waybill.deliveries (
   -- By then a loop makes sure that a workflow attends to it; null when nothing is left to do.
   attend_at timestamptz,
   -- Of an outbound one: {sideEffect, requestedBy, requestDigest, budget: {attempts, deadlineMs},
-  -- policyDecision, approvals: [{approvalId, approver, expiresAt}]}. Its dedup key is the caller's
+  -- policyDecision, approvals: [{approvalId, approver, key, expiresAt}]}. Its dedup key is the caller's
   -- idempotency key, its event type the operation.
   sending jsonb,
   -- No attempt of an outbound one is opened later: the caller's budget.
@@ -130,6 +130,10 @@ create table waybill.delivery_attempts (
   -- Who opened it: workflow run and worker, for people.
   owner text not null,
   target_id text not null,
+  -- Of an outbound one: what it asks the vendor for, by operation and configuration.
+  sent_as bytea,
+  -- Of an outbound one: the vendor changes nothing for it, whether or not it was taken.
+  only_reads boolean not null default false,
   opened_at timestamptz not null default clock_timestamp(),
   deadline_at timestamptz not null,
   closed_at timestamptz,

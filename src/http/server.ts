@@ -11,6 +11,7 @@ import { actionRoutes } from './actions';
 import { requireScopes, requireTokens } from './authorization';
 import { discardBody } from './bodies';
 import { boundNesting } from './body-nesting';
+import { refuseInexactNumbers } from './exact-numbers';
 import { bulkReplayReads } from './bulk-replay-reads';
 import { bulkReplayRoutes } from './bulk-replays';
 import { capabilityRoutes } from './capabilities';
@@ -172,6 +173,7 @@ function takeTokens(
   // Before the scope: who may not call is counted, too.
   limitCalls(app, limits);
   requireScopes(app);
+  refuseInexactNumbers(app);
   boundNesting(app);
   takeIdempotencyKeys(app, { ...deps, newEffectId: deps.newRequestId });
   app.addHook('onSend', (_request, reply, _payload, ready) => {

@@ -4,7 +4,7 @@ import { PROOFS } from './cases';
 import type { CaseContext, Observed } from './cases/context';
 import type { CallRecord } from './client';
 import type { CaseRecord } from './evidence/records';
-import type { Fault } from './faults';
+import { inflict } from './inflict';
 import type { NamedFamily } from './plan';
 
 export type CaseGround = Pick<
@@ -26,7 +26,7 @@ export async function runCase(ground: CaseGround, family: NamedFamily): Promise<
     observe: (what, actual) => found.set(what, actual),
     inflict: async (fault) => {
       inflicted.push({ at: new Date().toISOString(), fault: { ...fault } });
-      await inflict(ground, fault);
+      await inflict(ground.site, fault);
     },
   };
   let error: string | null = null;
@@ -65,29 +65,4 @@ export function caseProblems(
     }
   }
   return problems;
-}
-
-async function inflict({ site }: CaseGround, fault: Fault): Promise<void> {
-  switch (fault.kind) {
-    case 'publish':
-      await site.publish(fault.change);
-      return;
-    case 'stop':
-      await site.process(fault.process).stop();
-      return;
-    case 'kill':
-    case 'crash':
-      await site.process(fault.process).kill();
-      return;
-    case 'start':
-      await site.process(fault.process).start();
-      return;
-    case 'foreign-record':
-    case 'link':
-    case 'token-replayed':
-    case 'target':
-    case 'away':
-    case 'disk':
-      return;
-  }
 }

@@ -34,6 +34,7 @@ export type AcceptSendingAnswer = z.infer<typeof AcceptSendingAnswer>;
 export const CarriedApprovalRow = z.object({
   approvalId: z.string(),
   approver: z.string(),
+  key: z.string(),
   expiresAt: z.string(),
 });
 

@@ -95,3 +95,22 @@ test('a page has at most 200 rows', async () => {
     ...{ status: 400, field: 'limit' },
   });
 });
+
+test('a number that would be taken for another one is refused, and named', async () => {
+  const post = async (reason: string) => {
+    const response = await fetch(`${h.url}/v1/replays`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json; charset=utf-8',
+        authorization: `Bearer ${await h.token({ scopes: PLAN })}`,
+      },
+      body: `{"reason":${reason}}`,
+    });
+    const body = (await response.json()) as Record<string, unknown>;
+    return { status: response.status, headers: response.headers, body };
+  };
+  const found = problem(await post('2868860079149422351'));
+  expect(found).toMatchObject({ status: 400, code: 'invalid_request', field: 'body' });
+  expect(found.detail).toContain('2868860079149422351');
+  expect(problem(await post('9007199254740992')).field).toBe('reason');
+});

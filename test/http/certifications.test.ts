@@ -175,7 +175,10 @@ describe('certifying', () => {
     });
     // The connector is the platform's, the sandbox is not.
     const other = await ask('/tracker/certifications/1.0.0', undefined, 'globex');
-    expect(other.body).toMatchObject({ counts: { failed: 1 }, cases: null, instanceId: null });
+    expect(own.body).toMatchObject({ requestedBy: expect.any(String) as string });
+    expect(other.body).toMatchObject({
+      ...{ counts: { failed: 1 }, cases: null, instanceId: null, requestedBy: null, reason: null },
+    });
   });
 
   test('without a Temporal server is noted, and can be asked for again', async () => {

@@ -58,6 +58,9 @@ test('bytes go as they are, with their content type', async () => {
 test('an operation is filled from payload and configuration, each in its place', async () => {
   await rig.delivered(call({ operation: 'filled', payload: { order: 'a/../b?c' } }));
   expect(rig.vendor.calls.at(-1)?.path).toBe('/orders/a%2F..%2Fb%3Fc?at=eu%201');
+  const payloadBase64 = Buffer.from('{"order":2868860079149422351}').toString('base64');
+  await rig.delivered(call({ operation: 'filled', payload: undefined, payloadBase64 }));
+  expect(rig.vendor.calls.at(-1)?.path).toBe('/orders/2868860079149422351?at=eu%201');
   const unfit = await rig.deliver(call({ operation: 'filled', payload: { order: '..' } }));
   expect(problem(unfit)).toMatchObject({ code: 'delivery_request_invalid', field: 'payload' });
 });

@@ -2,6 +2,7 @@
 import type { FinalOutcome } from '../../domain/host-protocol';
 import { storableText } from '../../domain/plain-text';
 import { FinalOutcomeSchema } from '../../schemas/host-messages';
+import { isShallow, MAX_NESTING } from '../../schemas/nesting';
 import { RESULT_LIMIT_BYTES } from '../protocol/limits';
 
 const DETAIL_CHARS = 2_000;
@@ -37,15 +38,16 @@ function isOutcome(value: unknown): boolean {
 
 function storableResult(result: unknown): FinalOutcome {
   const text = textOf(result);
-  if (text === null) {
-    const detail = 'the effect is there, but its result is no JSON';
-    return { kind: 'failed', errorCode: 'result_invalid', detail };
-  }
+  if (text === null) return unreadable('result_invalid', 'is no JSON');
   const bytes = Buffer.byteLength(text);
-  if (bytes <= RESULT_LIMIT_BYTES)
-    return { kind: 'succeeded', result: JSON.parse(text) as unknown };
-  const detail = `the effect is there, but its result has ${bytes} bytes`;
-  return { kind: 'failed', errorCode: 'result_too_large', detail };
+  if (bytes > RESULT_LIMIT_BYTES) return unreadable('result_too_large', `has ${bytes} bytes`);
+  const json = JSON.parse(text) as unknown;
+  if (isShallow(json, MAX_NESTING)) return { kind: 'succeeded', result: json };
+  return unreadable('result_invalid', `is nested deeper than ${MAX_NESTING} levels`);
+}
+
+function unreadable(errorCode: string, why: string): FinalOutcome {
+  return { kind: 'failed', errorCode, detail: `the effect is there, but its result ${why}` };
 }
 
 function textOf(value: unknown): string | null {

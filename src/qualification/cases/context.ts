@@ -15,7 +15,7 @@ export interface CaseContext {
   readonly judge: Judge;
   /** What its family says is done. */
   readonly faults: readonly Fault[];
-  /** Does what is done to processes and to the catalog, and notes when; all else the case does itself. */
+  /** Does what is done to the deployment, and notes when; what somebody asks of it the case does itself. */
   inflict(fault: Fault): Promise<void>;
   /** What was found; compared with what the family accepts when the case is over. */
   observe(what: string, actual: Observed): void;

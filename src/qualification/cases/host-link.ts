@@ -3,7 +3,14 @@ import { z } from 'zod';
 import { localUrl } from '../site/plans';
 import { outcomeIn, sendToHost, type Asked } from '../site/link';
 import type { HostName } from '../site/topology';
-import { ask, factsOf, observeRecords, refOf, type Wish } from './actions';
+import {
+  APPROVED_CAPABILITY,
+  askApproved,
+  factsOf,
+  observeRecords,
+  refOf,
+  type Wish,
+} from './actions';
 import type { CaseContext, Proof } from './context';
 
 const HOST = 'host-globex-tickets-1';
@@ -31,7 +38,7 @@ export const lateRequest: Proof = async (context) => {
 
 export const replayedToken: Proof = async (context) => {
   const { tenant, label } = wishOf('replayed-token');
-  await ask(context, wishOf('replayed-token'));
+  await askApproved(context, wishOf('replayed-token'));
   const used = context.site.link.asked('PUT', context.actionId(label));
   const again = { ...used, body: Buffer.from(JSON.stringify({ title: 'Another title' })) };
   for (const fault of context.faults) {
@@ -48,10 +55,9 @@ export const replayedToken: Proof = async (context) => {
 /** An action whose first request meets the conduct, to its end. */
 async function onTheLink(context: CaseContext, label: string): Promise<void> {
   for (const fault of context.faults) {
-    if (fault.kind === 'link') context.site.link.next(fault.conduct);
     await context.inflict(fault);
   }
-  await ask(context, wishOf(label));
+  await askApproved(context, wishOf(label));
   const attempts = await context.judge.attempts(refOf(context, 'globex', label));
   context.observe('settlement of the first attempt', attempts[0]?.settlement ?? 'open');
   await judged(context, label);
@@ -67,7 +73,7 @@ async function judged(context: CaseContext, label: string): Promise<void> {
 
 function wishOf(label: string): Wish {
   return {
-    ...{ tenant: 'globex', label, capability: 'tickets.create' },
+    ...{ tenant: 'globex', label, capability: APPROVED_CAPABILITY },
     request: { title: `By way of ${label}` },
   };
 }

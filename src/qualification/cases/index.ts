@@ -16,6 +16,7 @@ import {
   temporalOutage,
 } from './deliveries';
 import { foreignKey, lateRequest, lostAnswer, replayedToken } from './host-link';
+import { clockJump, frozenWorker } from './odd-workers';
 import { gatewayCrashWindows, workerCrashWindows } from './process-windows';
 import { tenantIsolation } from './isolation';
 
@@ -43,5 +44,7 @@ export const PROOFS: Readonly<Record<FamilyName, Proof>> = {
   'temporal-outage': temporalOutage,
   'ingest-outage': ingestOutage,
   'disk-full': diskFull,
+  'frozen-worker': frozenWorker,
+  'clock-jump': clockJump,
   'admission-revocation': admissionRevocation,
 };

@@ -44,13 +44,21 @@ const ReplicaFacts = z.object({
 });
 export type ReplicaFacts = z.infer<typeof ReplicaFacts>;
 const Attempt = z.object({ settlement: z.string().nullable(), evidence: z.unknown() });
-const DeliveryFacts = z.object({ id: z.string(), state: z.string(), openAttempts: z.number() });
+const DeliveryFacts = z.object({
+  id: z.string(),
+  state: z.string(),
+  openAttempts: z.number(),
+  attempts: z.number(),
+});
 export type DeliveryFacts = z.infer<typeof DeliveryFacts>;
 const Receipt = z.object({ kind: z.string(), jws: z.string() });
 
 /** What there is of one action, by independent counts. */
 export interface RecordCounts {
   readonly 'provider effects': number;
+  /** Asked of people for this very request, and approved once by somebody else. */
+  readonly 'approval requests': number;
+  readonly 'provider effects under that approval': number;
   readonly 'provider creation audit events': number;
   readonly 'settled idempotency results': number;
   readonly 'terminal action results': number;
@@ -82,14 +90,19 @@ export class Judge {
 
   async records(ref: ActionOfTenant): Promise<RecordCounts> {
     const { tenant, actionId } = ref;
-    const [receipts, results, effects, creations] = await Promise.all([
+    const approval = await this.#text(texts.APPROVAL, [tenant, actionId]);
+    const [receipts, approvals, results, effects, approved, creations] = await Promise.all([
       this.receipts(ref),
+      this.#count(texts.APPROVAL_REQUESTS, [tenant, actionId]),
       this.#count(texts.RESULTS, [tenant, actionId]),
       this.#countAtProvider(texts.EFFECTS, [actionId]),
+      this.#countAtProvider(texts.EFFECTS_UNDER_APPROVAL, [actionId, approval]),
       this.#countAtProvider(texts.CREATIONS, [actionId]),
     ]);
     return {
       'provider effects': effects,
+      'approval requests': approvals,
+      'provider effects under that approval': approved,
       'provider creation audit events': creations,
       'settled idempotency results': settledInStores(this.#site.ground.workspace, ref),
       'terminal action results': results,

@@ -23,6 +23,20 @@ export const RESULTS = `
   where tenant_id = $1 and action_id = $2 and state = 'completed' and result_outcome = 'succeeded'
     and closed_at is not null and result_sha256 is not null`;
 
+/** Of people, for this very request; what a decision says stands in the audit log, too, once. */
+export const APPROVAL_REQUESTS = `
+  select count(*) as n from waybill.approvals p
+    join waybill.actions a on a.tenant_id = p.tenant_id and a.action_id = p.action_id
+    join waybill.audit_log l on l.tenant_id = p.tenant_id and l.subject = 'action/' || p.action_id
+      and l.action = 'action.approve'
+  where p.tenant_id = $1 and p.action_id = $2 and p.state = 'approved' and p.decided_via = 'api'
+    and p.asked_at < p.decided_at and p.decided_by <> a.requested_by
+    and p.request_sha256 = a.request_sha256`;
+
+export const APPROVAL = `
+  select approval_id as text from waybill.actions
+  where tenant_id = $1 and action_id = $2 and approval_id is not null`;
+
 export const RECEIPTS = `
   select kind, jws from waybill.receipts where tenant_id = $1 and subject = $2 order by seq`;
 
@@ -74,6 +88,10 @@ export const CREATIONS = `
   select count(*) as n from audit join effects on effects.id = audit.effect_id
   where effects.reference = $1 and audit.operation = 'created'`;
 
+export const EFFECTS_UNDER_APPROVAL = `
+  select count(*) as n from approvals join effects on effects.id = approvals.effect_id
+  where effects.reference = $1 and approvals.approval = $2`;
+
 export const RECORD_READS = `
   select count(*) as n from record_reads
   where record_id = $1 and ($2::boolean is null or disclosed = $2)`;
@@ -85,5 +103,7 @@ export const ATTEMPTS = `
 export const DELIVERIES = `
   select d.delivery_id::text as id, d.state,
     (select count(*) from waybill.delivery_attempts t where t.tenant_id = d.tenant_id
-      and t.delivery_id = d.delivery_id and t.closed_at is null) as "openAttempts"
+      and t.delivery_id = d.delivery_id and t.closed_at is null) as "openAttempts",
+    (select count(*) from waybill.delivery_attempts t where t.tenant_id = d.tenant_id
+      and t.delivery_id = d.delivery_id) as attempts
   from waybill.deliveries d where d.external_id = $1 order by d.received_at`;

@@ -99,7 +99,12 @@ function eventOf(fault: Fault): { readonly process: string; readonly event: stri
     case 'kill':
     case 'crash':
       return { process: fault.process, event: 'killed' };
+    case 'freeze':
+      return { process: fault.process, event: 'frozen' };
+    case 'wake':
+      return { process: fault.process, event: 'awake' };
     case 'publish':
+    case 'clock':
     case 'foreign-record':
     case 'link':
     case 'token-replayed':
