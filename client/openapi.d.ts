@@ -3563,7 +3563,10 @@ export interface operations {
     changeSubscription: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your own, new with each request: repeated with the same one, a request is answered the same and done once. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 subscriptionId: string;
             };
@@ -3647,6 +3650,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `idempotency_in_flight`: A request with this Idempotency-Key is under way; ask again for its answer. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `body_too_large`: The body is larger than this ingress accepts. */
             413: {
                 headers: {
@@ -3656,7 +3668,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `subscription_invalid`: The catalog does not allow such a subscription; nothing was changed. */
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; take a new one for a new request. `subscription_invalid`: The catalog does not allow such a subscription; nothing was changed. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3697,7 +3709,10 @@ export interface operations {
     deactivateSubscription: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your own, new with each request: repeated with the same one, a request is answered the same and done once. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 subscriptionId: string;
             };
@@ -3757,6 +3772,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `idempotency_in_flight`: A request with this Idempotency-Key is under way; ask again for its answer. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `body_too_large`: The body is larger than this ingress accepts. */
             413: {
                 headers: {
@@ -3766,7 +3790,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `subscription_invalid`: The catalog does not allow such a subscription; nothing was changed. */
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; take a new one for a new request. `subscription_invalid`: The catalog does not allow such a subscription; nothing was changed. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3888,7 +3912,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `subscription_invalid`: The catalog does not allow such a subscription; nothing was changed. `idempotency_key_reused`: This Idempotency-Key belongs to another request; take a new one for a new request. */
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; take a new one for a new request. `subscription_invalid`: The catalog does not allow such a subscription; nothing was changed. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5918,7 +5942,10 @@ export interface operations {
     pauseSubscription: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your own, new with each request: repeated with the same one, a request is answered the same and done once. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 subscriptionId: string;
             };
@@ -5978,7 +6005,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `subscription_deactivated`: A deactivated subscription takes nothing; publish it as active first. */
+            /** @description `idempotency_in_flight`: A request with this Idempotency-Key is under way; ask again for its answer. `subscription_deactivated`: A deactivated subscription takes nothing; publish it as active first. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5989,6 +6016,15 @@ export interface operations {
             };
             /** @description `body_too_large`: The body is larger than this ingress accepts. */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; take a new one for a new request. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6129,7 +6165,10 @@ export interface operations {
     resumeSubscription: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your own, new with each request: repeated with the same one, a request is answered the same and done once. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 subscriptionId: string;
             };
@@ -6189,7 +6228,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `subscription_deactivated`: A deactivated subscription takes nothing; publish it as active first. */
+            /** @description `idempotency_in_flight`: A request with this Idempotency-Key is under way; ask again for its answer. `subscription_deactivated`: A deactivated subscription takes nothing; publish it as active first. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6200,6 +6239,15 @@ export interface operations {
             };
             /** @description `body_too_large`: The body is larger than this ingress accepts. */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; take a new one for a new request. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
