@@ -1,17 +1,27 @@
 /** Which families a run proves: all, a reduced set, or those that are asked for with what they need. */
 import { WaybillError } from '../domain/errors';
 import { FAMILIES } from './families';
-import { FAMILY_NAMES, inWindow, type FamilyData, type FamilyName } from './families/family';
+import {
+  FAMILY_NAMES,
+  inWindow,
+  type CaseName,
+  type FamilyData,
+  type FamilyName,
+} from './families/family';
+import { soakFamily } from './families/soak';
 import { BOUNDARIES, type Boundary } from './faults';
+import type { Soak } from './soak/schedule';
 
-export type PlanKind = 'full' | 'reduced' | 'chosen';
+export type PlanKind = 'full' | 'reduced' | 'chosen' | 'soak';
 
 export interface Plan {
   readonly kind: PlanKind;
   readonly families: readonly NamedFamily[];
+  /** What its faults follow from; null: no soak. */
+  readonly soak: Soak | null;
 }
 
-export type NamedFamily = FamilyData & { readonly name: FamilyName };
+export type NamedFamily = FamilyData & { readonly name: CaseName };
 
 /** For a pipeline that has a minute: the invariants that everything rests on. */
 const REDUCED: readonly FamilyName[] = [
@@ -32,9 +42,10 @@ export function planOf(options: {
   readonly reduced: boolean;
 }): Plan {
   if (options.reduced) {
-    return { kind: 'reduced', families: inOrder(REDUCED, { 'crash-windows': REDUCED_WINDOWS }) };
+    const families = inOrder(REDUCED, { 'crash-windows': REDUCED_WINDOWS });
+    return { kind: 'reduced', families, soak: null };
   }
-  if (options.cases.length === 0) return { kind: 'full', families: fullMatrix() };
+  if (options.cases.length === 0) return { kind: 'full', families: fullMatrix(), soak: null };
   const wanted = new Set<FamilyName>(['baseline']);
   const windows: Partial<Record<FamilyName, readonly Boundary[]>> = {};
   for (const text of options.cases) {
@@ -45,7 +56,12 @@ export function planOf(options: {
   for (const name of [...FAMILY_NAMES].reverse()) {
     if (wanted.has(name)) for (const needed of FAMILIES[name].needs) wanted.add(needed);
   }
-  return { kind: 'chosen', families: inOrder([...wanted], windows) };
+  return { kind: 'chosen', families: inOrder([...wanted], windows), soak: null };
+}
+
+/** The baseline, and then random faults that follow from the seed. */
+export function soakPlan(soak: Soak): Plan {
+  return { kind: 'soak', families: [...inOrder(['baseline'], {}), soakFamily(soak)], soak };
 }
 
 export function fullMatrix(): readonly NamedFamily[] {

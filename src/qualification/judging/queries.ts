@@ -59,6 +59,11 @@ export const WRONG_COUNTERS = `
       where c->>'scope' = q.scope and c->>'key' = q.scope_key))
   select (select count(*) from wrong_replicas) + (select count(*) from wrong_quotas) as n`;
 
+export const UNDER_WAY = `
+  select (select count(*) from waybill.actions
+      where closed_at is null and state not in ('awaiting_approval', 'needs_operator'))
+    + (select count(*) from waybill.deliveries where settled_at is null) as n`;
+
 export const REVISION = 'select max(revision) as n from waybill.catalog_revision';
 
 export const CREDENTIAL = `
