@@ -1,4 +1,5 @@
 /** Random faults while work goes on, and the ledger when everything is mended. */
+import { FILES } from '../evidence/records';
 import { WORKERS } from '../site/topology';
 import { inflictInTime } from '../soak/faults-in-time';
 import type { Soak, TimedFault } from '../soak/schedule';
@@ -21,7 +22,7 @@ export const soak: Proof = async (context) => {
   const faults = context.faults as readonly TimedFault[];
   const [work] = await Promise.all([workFor(context, plan), inflictInTime(context, faults)]);
   const accepted = { actions: work.actions.length, events: work.events.length };
-  context.keep('soak/work.json', { ...work });
+  context.keep(FILES.work, { ...work });
   await becomes(
     'nothing is under way',
     async () => (await judge.underWay().catch(() => 1)) === 0,
@@ -29,7 +30,8 @@ export const soak: Proof = async (context) => {
   ).catch(() => undefined);
   context.observe('work was accepted throughout', isEnough(plan, work.asked, accepted));
   const ledger = await judge.ledger(work, await targetRecords(context));
-  context.keep('soak/ledger.json', ledger);
+  context.keep(FILES.ledger, ledger);
+  context.keep('soak/totals.json', await judge.totals());
   for (const [what, found] of Object.entries<number>({ ...ledger })) context.observe(what, found);
 };
 

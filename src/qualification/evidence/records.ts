@@ -112,6 +112,8 @@ export const FILES = {
   keys: 'receipt-keys.json',
   teardown: 'teardown.json',
   report: 'report.html',
+  work: 'soak/work.json',
+  ledger: 'soak/ledger.json',
 } as const;
 
 export function caseFile(no: number, name: string): string {

@@ -14,7 +14,8 @@ const RECOVERED: Acceptance = {
   'state after the retry': 'completed',
   'replicas that it was sent to': 1,
   'open attempts': 0,
-  'counters that differ from them': 0,
+  'replica counters that differ from them': 0,
+  'quota counters that differ from them': 0,
 };
 
 /** Of one event of the vendor. */

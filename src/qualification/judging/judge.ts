@@ -160,9 +160,18 @@ export class Judge {
       .length;
   }
 
-  /** Counters (of replicas and of quota scopes) that are not what the open attempts make them. */
+  /** Counters that are not what the open attempts make them. */
   async wrongCounters(): Promise<number> {
-    return await this.#count(texts.WRONG_COUNTERS, []);
+    return (await this.wrongReplicaCounters()) + (await this.wrongQuotaCounters());
+  }
+
+  async wrongReplicaCounters(): Promise<number> {
+    return await this.#count(texts.WRONG_REPLICA_COUNTERS, []);
+  }
+
+  /** Of all quota scopes. */
+  async wrongQuotaCounters(): Promise<number> {
+    return await this.#count(texts.WRONG_QUOTA_COUNTERS, []);
   }
 
   async catalogRevision(): Promise<number> {
@@ -188,6 +197,11 @@ export class Judge {
   /** Actions and deliveries that are neither at an end nor wait for a person. */
   async underWay(): Promise<number> {
     return await this.#count(texts.UNDER_WAY, []);
+  }
+
+  /** How many actions and deliveries there are in each state. */
+  async totals(): Promise<unknown[]> {
+    return await this.#rows(z.unknown(), texts.TOTALS, []);
   }
 
   /** Routes as they stand, the newest 200: who goes where, under what, and how it was settled. */
