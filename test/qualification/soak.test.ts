@@ -29,7 +29,7 @@ describe('the schedule', () => {
     expect(soakSchedule({ ...TEN_MINUTES, seed: 8 })).not.toEqual(soakSchedule(TEN_MINUTES));
     // So it is on every machine and in every version: a report can be repeated.
     expect(soakSchedule(TEN_MINUTES).slice(0, 3)).toEqual([
-      { kind: 'link', conduct: 'late-request', atMs: 6_921 },
+      { kind: 'link', conduct: 'slow-answer', atMs: 6_921 },
       { kind: 'clock', process: 'worker-2', aheadMs: 3_600_000, atMs: 16_343 },
       { kind: 'freeze', process: 'host-acme-tickets-1', atMs: 18_715 },
     ]);

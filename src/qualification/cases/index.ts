@@ -15,7 +15,14 @@ import {
   targetDown,
   temporalOutage,
 } from './deliveries';
-import { foreignKey, lateRequest, lostAnswer, replayedToken } from './host-link';
+import {
+  cutAnswer,
+  foreignKey,
+  lateRequest,
+  lostAnswer,
+  replayedToken,
+  slowAnswer,
+} from './host-link';
 import { clockJump, frozenWorker } from './odd-workers';
 import { gatewayCrashWindows, workerCrashWindows } from './process-windows';
 import { tenantIsolation } from './isolation';
@@ -37,6 +44,8 @@ export const PROOFS: Readonly<Record<CaseName, Proof>> = {
   'worker-crash-windows': workerCrashWindows,
   'gateway-crash-windows': gatewayCrashWindows,
   'lost-answer': lostAnswer,
+  'cut-answer': cutAnswer,
+  'slow-answer': slowAnswer,
   'late-request': lateRequest,
   'foreign-key': foreignKey,
   'replayed-token': replayedToken,

@@ -88,6 +88,30 @@ export const BEYOND_FAMILIES = {
     },
     needs: [],
   },
+  'cut-answer': {
+    title: 'The answer of a host is cut in its middle',
+    faults: [{ kind: 'link', conduct: 'cut-answer' }],
+    invariant: 'Half an answer is none: the same host is asked, and the effect is there once.',
+    acceptance: {
+      ...ONE_OF_EACH,
+      state: 'completed',
+      'settlement of the first attempt': 'outcome_unknown',
+      'open attempts': 0,
+    },
+    needs: [],
+  },
+  'slow-answer': {
+    title: 'The answer of a host is delayed',
+    faults: [{ kind: 'link', conduct: 'slow-answer' }],
+    invariant: 'Within its time a late answer is waited for, and nothing is done twice.',
+    acceptance: {
+      ...ONE_OF_EACH,
+      state: 'completed',
+      'settlement of the first attempt': 'completed',
+      'open attempts': 0,
+    },
+    needs: [],
+  },
   'late-request': {
     title: 'A request arrives after a later fence',
     faults: [{ kind: 'link', conduct: 'late-request' }],

@@ -31,6 +31,8 @@ export const FAMILY_NAMES = [
   'worker-crash-windows',
   'gateway-crash-windows',
   'lost-answer',
+  'cut-answer',
+  'slow-answer',
   'late-request',
   'foreign-key',
   'replayed-token',

@@ -6,7 +6,7 @@ import { embeddedServer, type EmbeddedServer } from '../../workers/embedded/embe
 import { pollUntil } from '../../workers/embedded/poll';
 import { clockLine, CLOCK_VARIABLE } from './clock-settings';
 import type { Workspace } from './workspace';
-import type { ProcessName } from './topology';
+import type { ProcessName, WaybillName } from './topology';
 
 export interface ProcessEvent {
   readonly at: string;
@@ -28,7 +28,7 @@ export interface ProcessEvent {
 export type NoteEvent = (event: ProcessEvent) => void;
 
 export interface ProcessPlan {
-  readonly name: ProcessName;
+  readonly name: WaybillName;
   /** Of Node: the script and its arguments. */
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
