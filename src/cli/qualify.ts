@@ -1,14 +1,11 @@
 /** `waybill qualify`: the failure matrix on a deployment of its own, and the check of its evidence. */
-import { randomInt } from 'node:crypto';
 import { InvalidArgumentError, type Command } from 'commander';
-import type { Plan } from '../qualification/plan';
 import { addVerifyEvidence } from './qualify/verify';
 import { CommandFailure } from './support/failures';
 import { parseDuration } from './support/instants';
 import { printJson, printLine } from './support/output';
 import { endRequested } from './support/signals';
 
-const SHORTEST_SOAK_MS = 30_000;
 const SEEDS = 2 ** 32;
 
 interface QualifyOptions {
@@ -60,7 +57,10 @@ async function run(options: QualifyOptions): Promise<void> {
       field: '--evidence',
     });
   }
-  const plan = await planFor(options);
+  const { planOf } = await import('../qualification/plan.js');
+  const { case: cases = [], reduced = false, soak: soakMs, seed } = options;
+  const plan = planOf({ cases, reduced, soakMs, seed });
+  if (plan.soak !== null) process.stderr.write(`seed ${plan.soak.seed}\n`);
   const { qualify } = await import('../qualification/run.js');
   const signal = endRequested();
   const { summary, digest } = await qualify({
@@ -78,24 +78,6 @@ async function run(options: QualifyOptions): Promise<void> {
   }
   if (summary.status === 'passed') return;
   throw new CommandFailure('qualification_failed', summary.failures.join('; '));
-}
-
-async function planFor(options: QualifyOptions): Promise<Plan> {
-  const { WaybillError } = await import('../domain/errors.js');
-  const { planOf, soakPlan } = await import('../qualification/plan.js');
-  const { case: cases = [], reduced = false, soak: durationMs, seed } = options;
-  const wrong = (field: string, problem: string) =>
-    new WaybillError('config_invalid', `${field}: ${problem}`, { field });
-  if (durationMs === undefined) {
-    if (seed !== undefined) throw wrong('--seed', 'only together with --soak');
-    if (reduced && cases.length > 0) throw wrong('--case', 'not together with --reduced');
-    return planOf({ cases, reduced });
-  }
-  if (reduced || cases.length > 0) throw wrong('--soak', 'not together with --case or --reduced');
-  if (durationMs < SHORTEST_SOAK_MS) throw wrong('--soak', 'name 30s or more, such as 10m');
-  const plan = soakPlan({ durationMs, seed: seed ?? randomInt(SEEDS) });
-  process.stderr.write(`seed ${plan.soak?.seed ?? 0}\n`);
-  return plan;
 }
 
 function seedIn(text: string): number {
