@@ -1485,6 +1485,9 @@ function close_action(a waybill.actions, p_result jsonb, p_receipt jsonb) return
 function close_attempt(p_tenant text, p_delivery uuid, p_attempt integer, p_close jsonb, p_receipt jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
+function close_attempts(p_tenant text, p_closings jsonb) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
 function close_dispatch(p_tenant text, p_action text, p_fence bigint, p_close jsonb, p_result bytea, p_receipt jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 

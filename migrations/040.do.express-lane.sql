@@ -80,6 +80,24 @@ begin
 end
 $$;
 
+-- Closes attempts of a tenant, each {deliveryId, attempt, close, receipt} as close_attempt takes them, all of
+-- them or none. Answers what that does of each, in their order.
+create function waybill.close_attempts(p_tenant text, p_closings jsonb) returns jsonb language plpgsql as $$
+declare
+  c record;
+  v_answers jsonb[] := array_fill(null::jsonb, array[jsonb_array_length(p_closings)]);
+begin
+  -- Everybody takes rows in the same order.
+  for c in select x.f, x.place from jsonb_array_elements(p_closings) with ordinality x (f, place)
+    order by x.f->>'deliveryId', x.place
+  loop
+    v_answers[c.place] := waybill.close_attempt(p_tenant, (c.f->>'deliveryId')::uuid,
+      (c.f->>'attempt')::integer, c.f->'close', nullif(c.f->'receipt', 'null'));
+  end loop;
+  return to_jsonb(v_answers);
+end
+$$;
+
 -- Claims deliveries that failed in the loop's hands and whose workflow nobody has started in time. Across
 -- tenants: for waybill_operations.
 create function waybill.claim_unshown(p_limit integer, p_push_ms integer)
@@ -104,4 +122,7 @@ grant execute on function
   waybill.express_tenants(text, integer),
   waybill.claim_unshown(integer, integer)
   to waybill_operations;
-grant execute on function waybill.claim_express(text, text, integer) to waybill_data;
+grant execute on function
+  waybill.claim_express(text, text, integer),
+  waybill.close_attempts(text, jsonb)
+  to waybill_data;

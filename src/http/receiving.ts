@@ -111,8 +111,9 @@ async function ingest(
     case 'stale':
       throw new WaybillError('signature_stale', skewText(stored.skewMs));
     case 'accepted':
-      // An express one needs no workflow yet: the loop of its lane finds it.
+      // An express one needs no workflow yet.
       if (stored.lane === 'durable') start(receiving, delivery);
+      else receiving.deps.starter.express();
       return { outcome: 'accepted', deliveryId };
     case 'duplicate':
     case 'conflict':

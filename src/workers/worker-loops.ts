@@ -1,6 +1,7 @@
 /** The loops beside the Temporal workers of `waybill worker`. */
 import type { Logger } from 'pino';
 import type { Database } from '../db/database';
+import { listenExpress } from '../db/notices';
 import type { Queue } from '../domain/workflow-ids';
 import type { Config } from '../schemas/config';
 import type { AttemptServices } from '../services/attempt-services';
@@ -10,6 +11,7 @@ import type { Telemetry } from '../telemetry/telemetry';
 import type { temporalClient } from '../temporal/connections';
 import type { DeliveryWorkflows } from '../temporal/delivery-starter';
 import type { DatabaseClock } from './database-clock';
+import { databaseOptions } from './databases';
 import { attendRound, gateWalk } from './loops/attend';
 import { attendActionsRound } from './loops/attend-actions';
 import { attendBulkReplaysRound } from './loops/attend-bulk-replays';
@@ -22,7 +24,7 @@ import { sweepLoop } from './loops/sweep';
 import { actionWorkflows, bulkReplayWorkflows, deliveryWorkflows } from './workflows';
 
 const ATTEND_INTERVAL_MS = 500;
-const EXPRESS_INTERVAL_MS = 100;
+const EXPRESS_INTERVAL_MS = 50;
 const CLOCK_INTERVAL_MS = 30_000;
 
 export interface LoopContext {
@@ -78,12 +80,20 @@ async function expressLoop(
   } satisfies ExpressServices;
   const owner = `express@${String(process.pid)}`;
   const lane = new ExpressLane({ operations, services, owner, hint, log });
-  await runLoop({
-    name: 'express',
-    intervalMs: EXPRESS_INTERVAL_MS,
-    round: () => lane.round(),
-    ...{ signal, hint, log },
-  });
+  const onNotice = () => {
+    hint.wake();
+  };
+  await Promise.all([
+    runLoop({
+      name: 'express',
+      intervalMs: EXPRESS_INTERVAL_MS,
+      round: () => lane.round(),
+      ...{ signal, hint, log },
+    }),
+    config.database.notify
+      ? listenExpress({ ...databaseOptions(config, 'waybill_operations', log), onNotice, signal })
+      : undefined,
+  ]);
   await lane.drain(config.temporal.shutdownGraceMs);
 }
 

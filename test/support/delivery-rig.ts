@@ -15,6 +15,7 @@ import type { DeliveryRef } from '../../src/domain/delivery-activities';
 import { deliveryId, subscriptionId, tenantId } from '../../src/domain/ids';
 import { deliveryWorkflowId } from '../../src/domain/workflow-ids';
 import { referencedSecrets } from '../../src/secrets/references';
+import { AttemptClosings } from '../../src/services/attempt-closings';
 import type { AttemptServices } from '../../src/services/attempt-services';
 import { generateKeyText, importSigningKey } from '../../src/signing/keys';
 import { httpTargets } from '../../src/targets/http-target';
@@ -84,8 +85,9 @@ export class DeliveryRig {
     const targets = httpTargets({
       policy: addressPolicy(db.as('waybill_data')),
     });
+    const data = db.as('waybill_data');
     const services: AttemptServices = {
-      data: db.as('waybill_data'),
+      ...{ data, closings: new AttemptClosings(data) },
       signingKey: await importSigningKey(await generateKeyText()),
       secrets: referencedSecrets({ env: process.env }),
       call: targets.call,
