@@ -75,8 +75,8 @@ class Course {
     if (given.do === 'accept') await this.#accept();
     else if (given.do === 'switch lane') await this.#switchLane();
     else if (given.do === 'switch pause') await this.#switchPause();
-    else if (given.do === 'claim') await this.#claim(given.limit);
-    else {
+    else if ('limit' in given) await this.#claim(given.limit);
+    else if ('at' in given) {
       const one = this.#all[given.at];
       if (one !== undefined) await this.#about(one, given.do);
     }
