@@ -38,16 +38,20 @@ function isOutcome(value: unknown): boolean {
 
 function storableResult(result: unknown): FinalOutcome {
   const text = textOf(result);
-  if (text === null) return unreadable('result_invalid', 'is no JSON');
+  if (text === null) return invalid('is no JSON');
   const bytes = Buffer.byteLength(text);
-  if (bytes > RESULT_LIMIT_BYTES) return unreadable('result_too_large', `has ${bytes} bytes`);
+  if (bytes > RESULT_LIMIT_BYTES) {
+    const detail = `the effect is there, but its result has ${bytes} bytes`;
+    return { kind: 'failed', errorCode: 'result_too_large', detail };
+  }
   const json = JSON.parse(text) as unknown;
   if (isShallow(json, MAX_NESTING)) return { kind: 'succeeded', result: json };
-  return unreadable('result_invalid', `is nested deeper than ${MAX_NESTING} levels`);
+  return invalid(`is nested deeper than ${MAX_NESTING} levels`);
 }
 
-function unreadable(errorCode: string, why: string): FinalOutcome {
-  return { kind: 'failed', errorCode, detail: `the effect is there, but its result ${why}` };
+function invalid(why: string): FinalOutcome {
+  const detail = `the effect is there, but its result ${why}`;
+  return { kind: 'failed', errorCode: 'result_invalid', detail };
 }
 
 function textOf(value: unknown): string | null {
