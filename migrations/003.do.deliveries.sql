@@ -53,7 +53,7 @@ create table waybill.deliveries (
   waiting_since timestamptz,
   -- By then a loop makes sure that a workflow attends to it; null when nothing is left to do.
   attend_at timestamptz,
-  -- Of an outbound one: {sideEffect, requestedBy, requestDigest, budget: {attempts, deadlineMs},
+  -- Of an outbound one: {capabilityId, sideEffect, requestedBy, requestDigest, budget: {attempts, deadlineMs},
   -- policyDecision, approvals: [{approvalId, approver, key, expiresAt}]}. Its dedup key is the caller's
   -- idempotency key, its event type the operation.
   sending jsonb,
