@@ -3564,7 +3564,10 @@ export interface operations {
     changeSubscription: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your own, new with each request: repeated with the same one, a request is answered the same and done once. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 subscriptionId: string;
             };
@@ -3648,6 +3651,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `idempotency_in_flight`: A request with this Idempotency-Key is under way; ask again for its answer. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `body_too_large`: The body is larger than this ingress accepts. */
             413: {
                 headers: {
@@ -3657,7 +3669,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `subscription_invalid`: The catalog does not allow such a subscription; nothing was changed. */
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; take a new one for a new request. `subscription_invalid`: The catalog does not allow such a subscription; nothing was changed. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3698,7 +3710,10 @@ export interface operations {
     deactivateSubscription: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your own, new with each request: repeated with the same one, a request is answered the same and done once. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 subscriptionId: string;
             };
@@ -3758,6 +3773,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `idempotency_in_flight`: A request with this Idempotency-Key is under way; ask again for its answer. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `body_too_large`: The body is larger than this ingress accepts. */
             413: {
                 headers: {
@@ -3767,7 +3791,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `subscription_invalid`: The catalog does not allow such a subscription; nothing was changed. */
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; take a new one for a new request. `subscription_invalid`: The catalog does not allow such a subscription; nothing was changed. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3889,7 +3913,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `subscription_invalid`: The catalog does not allow such a subscription; nothing was changed. `idempotency_key_reused`: This Idempotency-Key belongs to another request; take a new one for a new request. */
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; take a new one for a new request. `subscription_invalid`: The catalog does not allow such a subscription; nothing was changed. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5919,7 +5943,10 @@ export interface operations {
     pauseSubscription: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your own, new with each request: repeated with the same one, a request is answered the same and done once. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 subscriptionId: string;
             };
@@ -5979,7 +6006,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `subscription_deactivated`: A deactivated subscription takes nothing; publish it as active first. */
+            /** @description `idempotency_in_flight`: A request with this Idempotency-Key is under way; ask again for its answer. `subscription_deactivated`: A deactivated subscription takes nothing; publish it as active first. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5990,6 +6017,15 @@ export interface operations {
             };
             /** @description `body_too_large`: The body is larger than this ingress accepts. */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; take a new one for a new request. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6130,7 +6166,10 @@ export interface operations {
     resumeSubscription: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your own, new with each request: repeated with the same one, a request is answered the same and done once. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 subscriptionId: string;
             };
@@ -6190,7 +6229,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `subscription_deactivated`: A deactivated subscription takes nothing; publish it as active first. */
+            /** @description `idempotency_in_flight`: A request with this Idempotency-Key is under way; ask again for its answer. `subscription_deactivated`: A deactivated subscription takes nothing; publish it as active first. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6201,6 +6240,15 @@ export interface operations {
             };
             /** @description `body_too_large`: The body is larger than this ingress accepts. */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; take a new one for a new request. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };

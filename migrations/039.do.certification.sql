@@ -66,10 +66,12 @@ create function waybill.certification_fault(
       when v.status = 'revoked' then 'revoked'
       when i.instance_id is null or i.connector_id <> p_connector or i.version <> p_version
         or i.status <> 'enabled' then 'unknown_instance'
+      -- The platform's switch: it starts nothing.
+      when not n.enabled then 'connector_disabled'
       -- Real actions would be at the host, and at the provider's account, that the suite plays with.
       when exists (select from waybill.bindings b where b.tenant_id = p_tenant
         and b.instance_id = p_instance and b.enabled) then 'instance_serves' end
-    from waybill.connector_versions v
+    from waybill.connector_versions v join waybill.connectors n using (connector_id)
     left join waybill.instances i on i.tenant_id = p_tenant and i.instance_id = p_instance
     where v.connector_id = p_connector and v.version = p_version);
 
@@ -81,8 +83,8 @@ create function waybill.signer_counts(p_signer text) returns boolean language sq
 -- Asks for a version to be put to a suite. A certification belongs to its version, which may be every
 -- tenant's, and its row to the sandbox's tenant: hence the definer, who looks whose the connector is.
 -- What has passed stays so while its evidence is by a key that counts. Answers: unknown_version | revoked |
--- nothing_to_try | no_artifact | unknown_instance | instance_serves | untrusted_signer | busy (somebody
--- publishes) | started | running | passed; the last three with the certification.
+-- nothing_to_try | no_artifact | unknown_instance | connector_disabled | instance_serves |
+-- untrusted_signer | busy (somebody publishes) | started | running | passed; the last three with the certification.
 create function waybill.request_certification(
   p_tenant text, p_connector text, p_version text, p_suite text, p_wish jsonb
 ) returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

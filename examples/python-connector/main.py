@@ -52,7 +52,7 @@ def main() -> int:
 
     while not asked_to_stop.wait(0.2):
         if lifecycle.superseded.is_set():
-            print("another process has registered as this replica", file=sys.stderr)
+            print("another process has registered as this replica, or it is gone", file=sys.stderr)
             return 1
     retire(host, actions, lifecycle, told.retire_s)
     store.close()

@@ -5,7 +5,12 @@ export const CERTIFICATION_STATES = ['running', 'passed', 'failed'] as const;
 export type CertificationState = (typeof CERTIFICATION_STATES)[number];
 
 /** What stands against trying a version on an instance, also once it is under way. */
-export const CERTIFICATION_FAULTS = ['revoked', 'unknown_instance', 'instance_serves'] as const;
+export const CERTIFICATION_FAULTS = [
+  'revoked',
+  'unknown_instance',
+  'connector_disabled',
+  'instance_serves',
+] as const;
 export type CertificationFault = (typeof CERTIFICATION_FAULTS)[number];
 
 /** One run of one suite over one version. */

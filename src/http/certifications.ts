@@ -164,6 +164,8 @@ function refusal(
         'instance',
         `${instance} is no enabled instance of this connector and version ${version} in this tenant`,
       );
+    case 'connector_disabled':
+      return refused('', 'the connector is not enabled: it starts nothing; enable it first');
     case 'instance_serves':
       return refused(
         'instance',

@@ -43,7 +43,13 @@ export type Boundary = (typeof BOUNDARIES)[number];
 export type FleetChange = 'revoke-credential' | 'restore-credential' | 'revoke-package';
 
 /** What the way between worker and host does with the next request to carry an action out. */
-export const CONDUCTS = ['lose-answer', 'late-request', 'foreign-key'] as const;
+export const CONDUCTS = [
+  'lose-answer',
+  'cut-answer',
+  'slow-answer',
+  'late-request',
+  'foreign-key',
+] as const;
 export type Conduct = (typeof CONDUCTS)[number];
 
 export type Fault =

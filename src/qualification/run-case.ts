@@ -4,12 +4,13 @@ import { PROOFS } from './cases';
 import type { CaseContext, Observed } from './cases/context';
 import type { CallRecord } from './client';
 import type { CaseRecord } from './evidence/records';
+import type { Fault } from './faults';
 import { inflict } from './inflict';
 import type { NamedFamily } from './plan';
 
 export type CaseGround = Pick<
   CaseContext,
-  'site' | 'client' | 'judge' | 'keep' | 'actionId' | 'shared'
+  'site' | 'client' | 'judge' | 'keep' | 'actionId' | 'shared' | 'soak'
 >;
 
 /** Never rejects: what cannot be carried through has failed. */
@@ -19,13 +20,17 @@ export async function runCase(ground: CaseGround, family: NamedFamily): Promise<
   const inflicted: CaseRecord['inflicted'] = [];
   const calls: CallRecord[] = [];
   ground.client.noteTo((call) => calls.push(call));
+  const noteFault = (fault: Fault): void => {
+    inflicted.push({ at: new Date().toISOString(), fault: { ...fault } });
+  };
   const context: CaseContext = {
     ...ground,
     family: family.name,
     faults: family.faults,
     observe: (what, actual) => found.set(what, actual),
+    noteFault,
     inflict: async (fault) => {
-      inflicted.push({ at: new Date().toISOString(), fault: { ...fault } });
+      noteFault(fault);
       await inflict(ground.site, fault);
     },
   };

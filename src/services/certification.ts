@@ -110,6 +110,7 @@ async function conclude(
       throw new WaybillError('publication_busy');
     case 'revoked':
     case 'unknown_instance':
+    case 'connector_disabled':
     case 'instance_serves':
     case 'untrusted_signer': {
       const failed = { verdict: 'failed', reason: UNFIT[state] } as const;
@@ -126,6 +127,7 @@ async function conclude(
 const UNFIT: Readonly<Record<CertificationFault | 'untrusted_signer', string>> = {
   revoked: 'the version was revoked meanwhile',
   unknown_instance: 'the sandbox is no enabled instance of this version any more',
+  connector_disabled: 'the connector is not enabled: it starts nothing',
   instance_serves: 'the sandbox has an enabled binding: it serves',
   untrusted_signer: 'the settings do not trust the key of this deployment any more',
 };

@@ -4,9 +4,11 @@
  * of this clone.
  */
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { readFleet } from '../../src/schemas/fleet';
+import { HostManifestSchema } from '../../src/schemas/host-messages';
 import { Folder } from '../hosts/support/fixtures';
 
 const ROOT = path.join(__dirname, '..', '..');
@@ -59,6 +61,22 @@ test("the example and its test compile there, all of the package's types checked
   expect(tested.stdout).toMatch(/^# pass 1$/m);
   await node('dist/client.js');
 }, 120_000);
+
+test('the fleet file of its page publishes what the example shows', async () => {
+  const page = readFileSync(path.join(waybill, 'docs', 'writing-a-connector.md'), 'utf8');
+  const blocks = [...page.matchAll(/^```yaml\n([\s\S]*?)^```/gm)].map(([, block = '']) => block);
+  const filledIn = blocks
+    .join('---\n')
+    .replaceAll(/: [0-9a-f]{4}…$/gm, `: '${'a'.repeat(64)}'`)
+    .replace('did:key:z6Mk…', 'did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK');
+  const published = readFleet(filledIn, new Map()).capabilities.map(({ thing }) => {
+    const { id, interface: interfaceName, timeout, kind, ...contract } = thing;
+    expect(kind).toBe('Capability');
+    return { capabilityId: id, interfaceName, timeoutMs: timeout, ...contract };
+  });
+  const shown: unknown = JSON.parse((await node('dist/main.js', '--manifest')).stdout);
+  expect(HostManifestSchema.parse(shown).capabilities).toEqual(published);
+});
 
 test('modules of either kind find what the package offers', async () => {
   const names = {

@@ -89,7 +89,8 @@ test('is read however its sender spells the content type', async () => {
     const state = index % 2 === 0 ? 'disabled' : 'enabled';
     const data = { connectionId: 'main', state, version: index + 1 };
     const ce = Object.entries(about).map(([name, value]) => [`ce-${name}`, value]);
-    const headers = { 'content-type': type, ...(binary ? Object.fromEntries(ce) : {}) };
+    const attributes = Object.fromEntries(ce) as Record<string, string>;
+    const headers = { 'content-type': type, ...(binary ? attributes : {}) };
     answers.push(await send(headers, JSON.stringify(binary ? data : { ...about, data })));
   }
   expect(answers.map(({ body }) => body['outcome'])).toEqual(spellings.map(() => 'applied'));

@@ -107,6 +107,22 @@ test.each<[string, object, object, Call]>([
   expect(await rig.h.db.rows('select from waybill.deliveries')).toHaveLength(rows);
 });
 
+test('a deprecated version goes on sending; one that is revoked sends nothing', async () => {
+  const become = (status: string) =>
+    rig.h.db.rows('update waybill.connector_versions set status = $1', [status]);
+  await become('deprecated');
+  expect(await rig.delivered(call())).toMatchObject({ state: 'Acknowledged' });
+  const calls = rig.vendor.calls.length;
+  await become('revoked');
+  const refused = problem(await rig.deliver(call()));
+  await become('active');
+  expect(refused).toMatchObject({
+    code: 'connection_unavailable',
+    detail: "its connector's version is not active",
+  });
+  expect(rig.vendor.calls).toHaveLength(calls);
+});
+
 test('a payload beyond the limit is refused', async () => {
   const payloadBase64 = Buffer.alloc(1_048_577).toString('base64');
   const answer = await rig.deliver(call({ payload: 'x'.repeat(1_048_576) }));

@@ -2,16 +2,17 @@
  * Subscriptions that their tenant makes, changes and ends. Real: server, socket, Postgres, publications,
  * row security. Secrets are those of the test's environment.
  */
-import type { Subscription, SubscriptionPage } from '../../src/schemas/api-subscriptions';
+import type { SubscriptionPage } from '../../src/schemas/api-subscriptions';
 import { insertCatalog } from '../support/catalog-fixture';
 import { until } from '../support/until';
-import { Harness, problem, SECRET, type Answer } from './harness';
-
-const ADMIN = ['factory.connections.admin', 'factory.connections.read'];
+import { Harness, problem, SECRET } from './harness';
+import { refused, SubscriptionCalls, wish } from './subscription-calls';
 
 let h: Harness;
+let calls: SubscriptionCalls;
 beforeAll(async () => {
   h = await Harness.start();
+  calls = new SubscriptionCalls(h);
   await insertCatalog(h.db, { subscription: 'given' });
   await insertCatalog(h.db, { tenant: 'globex', subscription: 'theirs' });
   await h.db.rows(
@@ -21,45 +22,9 @@ beforeAll(async () => {
 });
 afterAll(() => h.stop());
 
-let keys = 0;
-async function ask<Body = Subscription>(
-  path: string,
-  json?: unknown,
-  more: { method?: string; tenant?: string; key?: string; scopes?: string[] } = {},
-): Promise<Answer<Body>> {
-  const token = await h.token({ tenant: more.tenant ?? 'acme', scopes: more.scopes ?? ADMIN });
-  const response = await fetch(`${h.url}/factory/subscriptions${path}`, {
-    method: more.method ?? (json === undefined ? 'GET' : 'POST'),
-    headers: {
-      authorization: `Bearer ${token}`,
-      'idempotency-key': more.key ?? `k-${(keys += 1)}`,
-      ...(json === undefined ? {} : { 'content-type': 'application/json' }),
-    },
-    ...(json === undefined ? {} : { body: JSON.stringify(json) }),
-  });
-  const body = (await response.json()) as Body;
-  return { status: response.status, headers: response.headers, body };
-}
-const refused = async (answer: Promise<Answer<Subscription>>) => {
-  const { status, headers, body } = await answer;
-  return problem({ status, headers, body: { ...body } });
-};
-
-const wish = (subscriptionId: string, more: object = {}) => ({
-  ...{ subscriptionId, instanceId: 'main', targetId: 'given-target' },
-  ...{ eventTypes: ['push'], ingress: { secrets: [{ id: 's1', ref: 'env:TEST_INGRESS_SECRET' }] } },
-  ...more,
-});
-const revision = async () =>
-  (await h.db.rows<{ revision: string }>('select revision from waybill.catalog_revision'))[0];
-const events = async (id: string) =>
-  (
-    await h.db.rows<{ active: boolean }>(
-      `select (payload->>'active')::boolean as active from waybill.outbox_events
-        where aggregate = $1 and topic like '%subscription-changed' order by aggregate_seq`,
-      [`subscription/${id}`],
-    )
-  ).map(({ active }) => active);
+const ask: SubscriptionCalls['ask'] = (...asked) => calls.ask(...asked);
+const revision = () => calls.revision();
+const events = (id: string) => calls.events(id);
 
 describe('creating a subscription', () => {
   test('publishes it, tells of it, and answers what to enter at the vendor', async () => {
@@ -96,7 +61,7 @@ describe('creating a subscription', () => {
   test('needs its scope, a key, and a body that says all of it', async () => {
     const path = '/factory/subscriptions';
     const json = wish('unmade');
-    const keyless = await h.call(path, { json, scopes: ADMIN });
+    const keyless = await h.call(path, { json, scopes: ['factory.connections.admin'] });
     expect(problem(keyless)).toMatchObject({ status: 400, field: 'idempotency-key' });
     expect(problem(await h.call(path, { json }))).toMatchObject({ code: 'scope_missing' });
     expect(await refused(ask('', { ...json, tenant: 'globex' }))).toMatchObject({
@@ -135,9 +100,8 @@ describe('creating a subscription', () => {
     const text = await refused(ask('', wish('unmade', secretOf('env:TEST_TEXT'))));
     expect(text.detail).toMatch(/^env:TEST_TEXT, as .* the encoding is hex$/);
     expect(text.detail).not.toContain('planted');
-    const away = { secrets: [{ id: 's1', ref: 'env:TEST_AWAY' }] };
-    expect((await ask('', wish('away', { ingress: away }))).status).toBe(201);
-    const change = { ingress: { secrets: [{ id: 's1', ref: 'env:TEST_EMPTY' }] } };
+    expect((await ask('', wish('away', secretOf('env:TEST_AWAY')))).status).toBe(201);
+    const change = secretOf('env:TEST_EMPTY');
     const changed = await refused(ask('/away', change, { method: 'PATCH' }));
     expect(changed).toMatchObject({ field: 'ingress.secrets[0].ref' });
     // Of somebody else's nothing is told, not even whether it is empty.
@@ -230,6 +194,28 @@ describe('changing a subscription', () => {
     ]);
     expect((await ask('/raced')).body).toMatchObject({ eventTypes: ['issues'], drainPerSecond: 7 });
   });
+});
+
+test('a change, a pause and an end that are repeated with their key come about once', async () => {
+  await ask('', wish('repeated'));
+  const change = (eventTypes: string[], key: string) =>
+    ask('/repeated', { eventTypes }, { method: 'PATCH', key });
+  const first = await change(['issues'], 'change');
+  await change(['ping'], 'another-change');
+  const again = await change(['issues'], 'change');
+  expect(again.body).toEqual(first.body);
+  expect(again.headers.get('idempotent-replayed')).toBe('true');
+  expect((await ask('/repeated')).body).toMatchObject({ eventTypes: ['ping'] });
+  const operate = { scopes: ['factory.connections.operate'] };
+  const switched = (verb: string, key: string) =>
+    ask(`/repeated/${verb}`, { reason: 'because' }, { ...operate, key });
+  const paused = await switched('pause', 'pause');
+  await switched('resume', 'resume');
+  expect(await switched('pause', 'pause')).toMatchObject({ status: 200, body: paused.body });
+  expect((await ask('/repeated')).body).toMatchObject({ state: 'active' });
+  const end = (reason: string) => ask('/repeated/deactivate', { reason }, { key: 'end' });
+  expect((await end('over')).body).toMatchObject({ state: 'deactivated' });
+  expect(await refused(end('other'))).toMatchObject({ code: 'idempotency_key_reused' });
 });
 
 describe('rotating an ingress', () => {

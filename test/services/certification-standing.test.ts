@@ -91,6 +91,7 @@ describe('a version under way fails, and leaves no evidence, once', () => {
     ['it is revoked', `connector_versions set status = 'revoked'`, /revoked meanwhile$/],
     ['its sandbox is disabled', `instances set status = 'disabled'`, /no enabled instance/],
     ['its sandbox is revoked', `instances set status = 'revoked'`, /no enabled instance/],
+    ['its connector is switched off', 'connectors set enabled = false', /is not enabled/],
     ['its sandbox serves after all', 'bindings set enabled = true', /has an enabled binding/],
   ])('%s', async (_when, change, why) => {
     await apply(fleetOf(tickets(), binding('enabled: false')));

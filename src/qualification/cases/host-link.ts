@@ -21,6 +21,14 @@ export const lostAnswer: Proof = async (context) => {
   await onTheLink(context, 'lost-answer');
 };
 
+export const cutAnswer: Proof = async (context) => {
+  await onTheLink(context, 'cut-answer');
+};
+
+export const slowAnswer: Proof = async (context) => {
+  await onTheLink(context, 'slow-answer');
+};
+
 export const foreignKey: Proof = async (context) => {
   await onTheLink(context, 'foreign-key');
   const [first] = await context.judge.attempts(refOf(context, 'globex', 'foreign-key'));

@@ -72,7 +72,8 @@ export const clockJump: Proof = async (context) => {
   const [first, second, third] = CLOCK_ACTIONS;
   const worker = site.node('worker-1');
   await Promise.all([worker.stop(), site.process('worker-2').stop()]);
-  await worker.startWithClock();
+  worker.useClock();
+  await worker.start();
   await holds(context, 'PUT', { count: 1 });
   const underWay = askApproved(context, wishOf(labelOf(first)));
   await heldByProvider(context);
@@ -95,6 +96,7 @@ export const clockJump: Proof = async (context) => {
   context.observe('attempts that they took', attempts);
   context.observe('counters that differ from the open attempts', await judge.wrongCounters());
   await worker.stop();
+  worker.useNoClock();
   await Promise.all([worker.start(), site.process('worker-2').start()]);
 };
 

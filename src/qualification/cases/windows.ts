@@ -73,7 +73,8 @@ export class CrashWindow {
     this.observe('state after the retry', facts.state);
     this.observe('replicas that it was sent to', facts.replicas);
     this.observe('open attempts', facts.openAttempts);
-    this.observe('counters that differ from them', await judge.wrongCounters());
+    this.observe('replica counters that differ from them', await judge.wrongReplicaCounters());
+    this.observe('quota counters that differ from them', await judge.wrongQuotaCounters());
     await observeRecords(this.#context, ref, (what) => inWindow(this.boundary, what));
     this.result({ facts, receipts: await judge.receipts(ref) });
   }

@@ -31,6 +31,8 @@ export const FAMILY_NAMES = [
   'worker-crash-windows',
   'gateway-crash-windows',
   'lost-answer',
+  'cut-answer',
+  'slow-answer',
   'late-request',
   'foreign-key',
   'replayed-token',
@@ -44,6 +46,8 @@ export const FAMILY_NAMES = [
   'admission-revocation',
 ] as const;
 export type FamilyName = (typeof FAMILY_NAMES)[number];
+/** A soak is no family of the matrix: its faults are those of its seed. */
+export type CaseName = FamilyName | 'soak';
 
 /** Of one action that had its effect: each of the records that prove it, once. */
 export const ONE_OF_EACH: Acceptance = {

@@ -11,6 +11,7 @@ import type { Tenant } from '../site/topology';
 import { verifyReceiptChain } from '../../signing/receipts/verify-chain';
 import { publicKeySet } from '../../signing/keys';
 import { settledInStores } from './host-stores';
+import { ledgerOf, type Accepted, type Ledger, type TargetEntry } from './ledger';
 import * as texts from './queries';
 
 export interface ActionOfTenant {
@@ -159,9 +160,18 @@ export class Judge {
       .length;
   }
 
-  /** Counters (of replicas and of quota scopes) that are not what the open attempts make them. */
+  /** Counters that are not what the open attempts make them. */
   async wrongCounters(): Promise<number> {
-    return await this.#count(texts.WRONG_COUNTERS, []);
+    return (await this.wrongReplicaCounters()) + (await this.wrongQuotaCounters());
+  }
+
+  async wrongReplicaCounters(): Promise<number> {
+    return await this.#count(texts.WRONG_REPLICA_COUNTERS, []);
+  }
+
+  /** Of all quota scopes. */
+  async wrongQuotaCounters(): Promise<number> {
+    return await this.#count(texts.WRONG_QUOTA_COUNTERS, []);
   }
 
   async catalogRevision(): Promise<number> {
@@ -174,6 +184,24 @@ export class Judge {
 
   async versionStatus(connector: string): Promise<string> {
     return await this.#text(texts.VERSION_STATUS, [connector]);
+  }
+
+  /** Everything that was accepted against everything that there is. */
+  async ledger(accepted: Accepted, target: readonly TargetEntry[]): Promise<Ledger> {
+    const keys = publicKeySet([this.#site.keys.deployment.key]);
+    const wrongCounters = await this.wrongCounters();
+    const databases = { waybill: this.#waybill, provider: this.#provider };
+    return await ledgerOf({ ...databases, keys, target, wrongCounters }, accepted);
+  }
+
+  /** Actions and deliveries that are neither at an end nor wait for a person. */
+  async underWay(): Promise<number> {
+    return await this.#count(texts.UNDER_WAY, []);
+  }
+
+  /** How many actions and deliveries there are in each state. */
+  async totals(): Promise<unknown[]> {
+    return await this.#rows(z.unknown(), texts.TOTALS, []);
   }
 
   /** Routes as they stand, the newest 200: who goes where, under what, and how it was settled. */

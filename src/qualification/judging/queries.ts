@@ -48,16 +48,20 @@ export const REPLICAS = `
       when circuit_open_until > clock_timestamp() then 'open' else 'half_open' end as circuit
   from waybill.replicas order by replica_id`;
 
-export const WRONG_COUNTERS = `
-  with open_attempts as (select * from waybill.route_attempts where settled_at is null),
-  wrong_replicas as (
-    select r.replica_id from waybill.replicas r
-    where r.active_assignments <> (select count(*) from open_attempts o where o.replica_id = r.replica_id)),
-  wrong_quotas as (
-    select q.scope_key from waybill.quota_counters q
-    where q.held <> (select count(*) from open_attempts o, jsonb_array_elements(o.counters) c
-      where c->>'scope' = q.scope and c->>'key' = q.scope_key))
-  select (select count(*) from wrong_replicas) + (select count(*) from wrong_quotas) as n`;
+export const WRONG_REPLICA_COUNTERS = `
+  select count(*) as n from waybill.replicas r
+  where r.active_assignments <> (select count(*) from waybill.route_attempts t
+    where t.settled_at is null and t.replica_id = r.replica_id)`;
+
+export const WRONG_QUOTA_COUNTERS = `
+  select count(*) as n from waybill.quota_counters q
+  where q.held <> (select count(*) from waybill.route_attempts t, jsonb_array_elements(t.counters) c
+    where t.settled_at is null and c->>'scope' = q.scope and c->>'key' = q.scope_key)`;
+
+export const UNDER_WAY = `
+  select (select count(*) from waybill.actions
+      where closed_at is null and state not in ('awaiting_approval', 'needs_operator'))
+    + (select count(*) from waybill.deliveries where settled_at is null) as n`;
 
 export const REVISION = 'select max(revision) as n from waybill.catalog_revision';
 
@@ -66,6 +70,11 @@ export const CREDENTIAL = `
 
 export const VERSION_STATUS = `
   select status as text from waybill.connector_versions where connector_id = $1`;
+
+/** How many there are of each state, for people. */
+export const TOTALS = `
+  select 'actions' as of, state, count(*) as n from waybill.actions group by state
+  union all select 'deliveries', state, count(*) from waybill.deliveries group by state order by 1, 2`;
 
 export const ROUTES = `
   select r.tenant_id as tenant, r.action_id as action, r.capability_id as capability,

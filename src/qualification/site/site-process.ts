@@ -6,7 +6,7 @@ import { embeddedServer, type EmbeddedServer } from '../../workers/embedded/embe
 import { pollUntil } from '../../workers/embedded/poll';
 import { clockLine, CLOCK_VARIABLE } from './clock-settings';
 import type { Workspace } from './workspace';
-import type { ProcessName } from './topology';
+import type { ProcessName, WaybillName } from './topology';
 
 export interface ProcessEvent {
   readonly at: string;
@@ -28,7 +28,7 @@ export interface ProcessEvent {
 export type NoteEvent = (event: ProcessEvent) => void;
 
 export interface ProcessPlan {
-  readonly name: ProcessName;
+  readonly name: WaybillName;
   /** Of Node: the script and its arguments. */
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -137,23 +137,25 @@ export class SiteProcess {
 export class NodeSiteProcess extends SiteProcess {
   readonly plan: ProcessPlan;
   readonly logFile: string;
-  readonly #extra: { env: Extra; startedAt: number };
+  readonly #extra: { env: Extra; clock: Extra; startedAt: number };
   readonly #clockFile: string;
 
   constructor(plan: ProcessPlan, workspace: Workspace, note: NoteEvent) {
     const logFile = path.join(workspace.folder('logs'), `${plan.name}.log`);
-    const extra = { env: {} as Extra, startedAt: 0 };
+    const extra = { env: {} as Extra, clock: {} as Extra, startedAt: 0 };
+    const clockFile = path.join(workspace.folder('run'), `${plan.name}.clock`);
     const server = embeddedServer({
       title: plan.name,
       prepare: () => {
         extra.startedAt = existsSync(logFile) ? statSync(logFile).size : 0;
+        writeFileSync(clockFile, '0');
         return Promise.resolve();
       },
       spec: () => ({
         name: plan.name,
         command: process.execPath,
         args: plan.args,
-        env: { ...plan.env, ...extra.env },
+        env: { ...plan.env, ...extra.clock, ...extra.env },
         cwd: workspace.folder(plan.name),
         logFile,
         recordFile: path.join(workspace.folder('run'), `${plan.name}.json`),
@@ -168,7 +170,7 @@ export class NodeSiteProcess extends SiteProcess {
     this.plan = plan;
     this.logFile = logFile;
     this.#extra = extra;
-    this.#clockFile = path.join(workspace.folder('run'), `${plan.name}.clock`);
+    this.#clockFile = clockFile;
   }
 
   /** With this in its environment, once. */
@@ -181,14 +183,18 @@ export class NodeSiteProcess extends SiteProcess {
     }
   }
 
-  /** With a clock that can be set, once. */
-  async startWithClock(): Promise<void> {
-    writeFileSync(this.#clockFile, '0');
+  /** From its next start on its clock can be set. */
+  useClock(): void {
     const preload = `--require ${JSON.stringify(JUMPING_CLOCK)}`;
-    await this.startWith({ NODE_OPTIONS: preload, [CLOCK_VARIABLE]: this.#clockFile });
+    this.#extra.clock = { NODE_OPTIONS: preload, [CLOCK_VARIABLE]: this.#clockFile };
   }
 
-  /** Of one that was started with such a clock; resolves when it has jumped. */
+  /** As others have it, from its next start on. */
+  useNoClock(): void {
+    this.#extra.clock = {};
+  }
+
+  /** Of one with such a clock; resolves when it has jumped. */
   async setClock(aheadMs: number): Promise<void> {
     writeFileSync(this.#clockFile, String(aheadMs));
     await this.#says(clockLine(aheadMs), 'jump');
