@@ -1787,6 +1787,7 @@ export interface components {
             };
             /** @description Of one that was sent: who asked for it, its class, budget, policy decision and approvals. */
             sending: {
+                capabilityId: string;
                 /** @enum {string} */
                 sideEffect: "read" | "sandbox" | "shared-write" | "external";
                 requestedBy: string;

@@ -59,7 +59,7 @@ create table waybill.deliveries (
   driver text not null default 'workflow' check (driver in ('workflow', 'loop')),
   -- It failed in the loop's hands: by then its workflow is started, for people to see; null: it was.
   show_at timestamptz,
-  -- Of an outbound one: {sideEffect, requestedBy, requestDigest, budget: {attempts, deadlineMs},
+  -- Of an outbound one: {capabilityId, sideEffect, requestedBy, requestDigest, budget: {attempts, deadlineMs},
   -- policyDecision, approvals: [{approvalId, approver, key, expiresAt}]}. Its dedup key is the caller's
   -- idempotency key, its event type the operation.
   sending jsonb,

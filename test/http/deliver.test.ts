@@ -152,7 +152,12 @@ test.each<[string, Readonly<Record<string, unknown>>]>([
   ['classes', { max_side_effect: 'sandbox' }],
 ])('a token that is limited to other %s sends nothing', async (_, limits) => {
   const calls = rig.vendor.calls.length;
-  const answer = await rig.deliver(call(), { claims: limits });
+  const key = `limited-to-${Object.keys(limits).join()}`;
+  const answer = await rig.deliver(call(), { claims: limits, key });
   expect(problem(answer)).toMatchObject({ code: 'capability_not_permitted', field: 'operation' });
   expect(rig.vendor.calls).toHaveLength(calls);
+  await rig.delivered(call(), { key });
+  // Nor is it told what became of what others have sent.
+  const met = await rig.deliver(call(), { claims: limits, key });
+  expect(problem(met)).toMatchObject({ code: 'capability_not_permitted', field: 'operation' });
 });
