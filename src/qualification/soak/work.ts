@@ -10,6 +10,8 @@ import type { Soak } from './schedule';
 const GAP_MS = 350;
 const RETRY_MS = 500;
 const PATIENCE_MS = 90_000;
+/** Until a workflow has come to it: they queue while workers are dead. */
+const FOLLOW_PATIENCE_MS = 300_000;
 
 type Kind = 'create' | 'create_keyed' | 'publish' | 'read' | 'build';
 const KINDS: readonly Kind[] = [
@@ -101,7 +103,7 @@ async function follow(context: CaseContext, wish: Wish, then: number): Promise<v
 }
 
 async function untilTaken(tried: () => Promise<boolean>): Promise<void> {
-  for (const began = performance.now(); performance.now() - began < PATIENCE_MS;) {
+  for (const began = performance.now(); performance.now() - began < FOLLOW_PATIENCE_MS;) {
     if (await tried().catch(() => false)) return;
     await delay(RETRY_MS);
   }
