@@ -56,7 +56,16 @@ export type AttemptAnswer =
       readonly againInMs: number;
     }
   /** Nothing was tried: the next attempt is due later. */
-  | { readonly kind: 'not_due'; readonly dueInMs: number }
+  | {
+      readonly kind: 'not_due';
+      readonly dueInMs: number;
+      /** The attempt before, where one did not succeed: another run made it, or the express lane. */
+      readonly last?: {
+        readonly attempt: number;
+        readonly reason: FailureReason;
+        readonly detail: string;
+      };
+    }
   /** Nothing was tried: another attempt is open until its deadline. */
   | { readonly kind: 'in_flight'; readonly attempt: number; readonly endsInMs: number }
   /** Nothing was tried: somebody must first release it. */

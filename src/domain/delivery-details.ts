@@ -8,7 +8,10 @@ import { actionWorkflowId } from './workflow-ids';
 
 type Answer<Kind extends AttemptAnswer['kind']> = Extract<AttemptAnswer, { kind: Kind }>;
 
-export function retryDetails(answer: Answer<'retry'>, dueAtIso: string): string {
+export function retryDetails(
+  answer: Pick<Answer<'retry'>, 'attempt' | 'reason' | 'detail'>,
+  dueAtIso: string,
+): string {
   return (
     `**Waits for its next attempt**, due at ${dueAtIso}. ` +
     `Attempt ${answer.attempt} did not succeed: ${answer.detail} (\`${answer.reason}\`). ` +

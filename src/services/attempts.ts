@@ -5,7 +5,7 @@
  * one was.
  */
 import { openAttempt } from '../db/deliveries';
-import { judgeHttpAnswer } from '../domain/attempts';
+import { judgeHttpAnswer, type FailureReason } from '../domain/attempts';
 import type { AttemptAnswer, DeliveryRef } from '../domain/delivery-activities';
 import { parseRetryAfter } from '../domain/retry';
 import { point } from '../points';
@@ -70,7 +70,7 @@ export async function carryOut(
         ...(opened.info.againInMs === null ? {} : { againInMs: opened.info.againInMs }),
       };
     case 'not_due':
-      return { kind: 'not_due', dueInMs: opened.info.dueInMs };
+      return notDue(opened.info);
     case 'opened':
       if (opened.info.seriesAttempts === 1) {
         services.metrics?.reached('Dispatched', countedAs(ref, opened.info));
@@ -78,6 +78,13 @@ export async function carryOut(
       await point('attempt.opened');
       return dispatch(services, ref, opened, options.signal);
   }
+}
+
+function notDue(facts: DeliveryFacts & { readonly dueInMs: number }): AttemptAnswer {
+  const { dueInMs, attempts: attempt, detail } = facts;
+  const reason = facts.reason as FailureReason | null;
+  const last = reason === null ? {} : { last: { attempt, reason, detail: detail ?? '' } };
+  return { kind: 'not_due', dueInMs, ...last };
 }
 
 async function dispatch(

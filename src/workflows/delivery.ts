@@ -154,8 +154,11 @@ class DeliveryActor {
         this.#mark.enter('Dispatched', retryDetails(tried, inIso(tried.dueInMs)));
         return this.#waiting.pause(tried.dueInMs);
       case 'not_due':
-        // An earlier run knew more; this one has not waited yet.
-        if (getCurrentDetails() === '') setCurrentDetails(notDueDetails(inIso(tried.dueInMs)));
+        // Somebody else made the attempt before; this run has not waited yet.
+        if (tried.last !== undefined) {
+          this.#mark.enter('Dispatched', retryDetails(tried.last, inIso(tried.dueInMs)));
+        } else if (getCurrentDetails() === '')
+          setCurrentDetails(notDueDetails(inIso(tried.dueInMs)));
         return this.#waiting.pause(tried.dueInMs);
       case 'in_flight':
         setCurrentDetails(inFlightDetails(tried));

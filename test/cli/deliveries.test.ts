@@ -56,7 +56,7 @@ test('list finds a failed delivery by state and time, as a table and as JSON', a
   const args = ['deliveries', 'list', '--state', 'Failed', '--since', '1h'];
   const forPeople = await waybill(args, env);
   expect(forPeople).toMatchObject({ code: 0, stderr: '' });
-  expect(forPeople.stdout).toMatch(/^DELIVERY +STATE +EVENT +SUBSCRIPTION/);
+  expect(forPeople.stdout).toMatch(/^DELIVERY +STATE +EVENT +SUBSCRIPTION +LANE/);
   expect(forPeople.stdout).toMatch(new RegExp(`^${failed} +Failed +release `, 'm'));
   const { stdout } = await waybill([...args, '--json'], env);
   const page = DeliveryPage.parse(JSON.parse(stdout));

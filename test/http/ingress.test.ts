@@ -38,6 +38,14 @@ describe('an ingress', () => {
     expect(h.started).toEqual([row?.delivery_id]);
   });
 
+  it('gives notice of a request in the express lane, and starts no workflow', async () => {
+    const quick = await insertCatalog(h.db, { subscription: 'quick', lane: 'express' });
+    const answer = await h.post(quick.ingressRef, '{"n":1}');
+    expect(answer.body).toMatchObject({ outcome: 'accepted' });
+    expect(h.started).toContain('express');
+    expect(h.started).not.toContain(answer.body['deliveryId']);
+  });
+
   it('makes one delivery of twenty copies that arrive at once, and all answers name it', async () => {
     const id = randomUUID();
     const answers = await Promise.all(

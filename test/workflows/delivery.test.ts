@@ -10,7 +10,7 @@ import { verifyReceiptChain } from '../../src/signing/receipts/verify-chain';
 import { decideReplay } from '../../src/services/replays';
 import { DeliveryRig } from '../support/delivery-rig';
 import { until } from '../support/until';
-import type { CatalogFixture } from '../support/catalog-fixture';
+import { QUICK_RETRY, type CatalogFixture } from '../support/catalog-fixture';
 
 let rig: DeliveryRig;
 let fixture: CatalogFixture;
@@ -162,6 +162,18 @@ describe.each(LANES)('in the lane %s', (lane) => {
     expect(row).toMatchObject({ attempts: 3, reason: 'status_refused' });
     expect(rig.receiver.of(ref.deliveryId)).toHaveLength(3);
     expect(await rig.events(ref)).toEqual(['delivery-received', 'delivery-failed']);
+  });
+
+  test('a delivery that waits for its next attempt says so, and why', async () => {
+    const slow = await rig.catalog({
+      ...{ lane, subscription: `${lane}-slow` },
+      retry: { ...QUICK_RETRY, backoff: { kind: 'list', delaysMs: [600_000] } },
+    });
+    rig.receiver.answers.push({ status: 503 });
+    const ref = await rig.deliver(slow);
+    await rig.says(ref, /Waits for its next attempt.*Attempt 1 did not succeed.*503/);
+    await rig.waits(ref);
+    expect(await rig.row(ref)).toMatchObject({ state: 'Dispatched', attempts: 1 });
   });
 
   test('a failed delivery is found by state and tenant, and its page says what to do', async () => {
