@@ -1,4 +1,5 @@
-/** The durable lane from end to end, and its floor, ready to take requests: for P14 and P15. */
+/** A lane from end to end, and its floor, ready to take requests: for P14, P15, P22 and P23. */
+import type { Lane } from '../src/domain/lanes';
 import { pollUntil } from '../src/workers/embedded/poll';
 import type { Closers } from '../src/workers/closers';
 import type { Bench } from './benchmark';
@@ -6,7 +7,7 @@ import type { BenchDatabase } from './databases';
 import { deploy, INGRESS_SECRET } from './deployment';
 import { startFloors } from './floor';
 import { Answers } from './ledger';
-import { Senders } from './senders';
+import { Senders, type Accepted } from './senders';
 import { startTarget, type Target } from './target';
 import { newWebhooks } from './webhooks';
 
@@ -23,6 +24,8 @@ export interface Course {
    * acknowledged. Each sender goes on when the target has answered its last delivery.
    */
   run(count: number): Promise<number>;
+  /** The same at a given rate, whatever becomes of them. */
+  runAt(perSecond: number, count: number): Promise<number>;
 }
 
 export interface Courses {
@@ -35,18 +38,25 @@ const PATIENCE_MS = 120_000;
 const POLL_MS = 20;
 
 /** Starts both sides, each with processes, database, queue and target of its own. */
-export async function startCourses(bench: Bench, closers: Closers, name: string): Promise<Courses> {
+export async function startCourses(
+  bench: Bench,
+  closers: Closers,
+  { name, lane = 'durable' }: { readonly name: string; readonly lane?: Lane },
+): Promise<Courses> {
   const { environment } = bench;
   const [ours, bare] = [await startTarget(closers), await startTarget(closers)];
   const options = { environment, closers, name };
-  const waybill = await deploy({ ...options, targetUrl: ours.url });
-  const floor = await startFloors({ ...options, targetUrl: bare.url });
+  const waybill = await deploy({ ...options, targetUrl: ours.url, lane });
+  // Where ours needs no workflow, the floor has none.
+  const relaying = lane === 'express' ? ({ relays: true } as const) : {};
+  const floor = await startFloors({ ...options, targetUrl: bare.url, ...relaying });
   const acknowledged = () => waybill.database.deliveries(`state = 'Acknowledged'`);
   const value = course(bench, closers, {
     url: waybill.ingressUrl,
     target: ours,
     ...waybill,
     acknowledged,
+    hasWorkflows: lane === 'durable',
   });
   // The floor keeps no state: it has done its work when the target has answered.
   const baseline = course(bench, closers, {
@@ -54,6 +64,7 @@ export async function startCourses(bench: Bench, closers: Closers, name: string)
     target: bare,
     ...floor,
     acknowledged: () => Promise.resolve(bare.deliveries),
+    hasWorkflows: lane === 'durable',
   });
   return { value, baseline };
 }
@@ -65,6 +76,7 @@ interface Parts {
   readonly taskQueue: string;
   /** How many deliveries are acknowledged by now. */
   readonly acknowledged: () => Promise<number>;
+  readonly hasWorkflows: boolean;
 }
 
 function course(bench: Bench, closers: Closers, parts: Parts): Course {
@@ -75,25 +87,36 @@ function course(bench: Bench, closers: Closers, parts: Parts): Course {
   const throughMs: number[] = [];
   const reached = (what: string, check: () => Promise<boolean>) =>
     withinPatience(bench, what, check);
-  return {
-    ...{ answers, target, database, taskQueue, throughMs },
-    run: async (count) => {
-      const webhooks = newWebhooks(INGRESS_SECRET, count);
-      const started = performance.now();
-      await senders.send(webhooks, answers, async ({ deliveryId, sentAtMs }) => {
-        await target.answered(deliveryId);
-        throughMs.push(performance.now() - sentAtMs);
-      });
-      await reached('all deliveries are acknowledged', async () => {
-        return (await parts.acknowledged()) >= answers.accepted;
-      });
-      const elapsedMs = performance.now() - started;
-      // The last workflows still close: that must not fall on the next measurement.
+  const through = async ({ deliveryId, sentAtMs }: Accepted): Promise<void> => {
+    await target.answered(deliveryId);
+    throughMs.push(performance.now() - sentAtMs);
+  };
+  const isThrough = async (started: number): Promise<number> => {
+    await reached('all deliveries are acknowledged', async () => {
+      return (await parts.acknowledged()) >= answers.accepted;
+    });
+    const elapsedMs = performance.now() - started;
+    // The last workflows still close: that must not fall on the next measurement.
+    if (parts.hasWorkflows) {
       await reached('all workflows are closed', async () => {
         const closed = await bench.environment.temporal.count(taskQueue, 'Completed');
         return closed >= answers.accepted;
       });
-      return elapsedMs;
+    }
+    return elapsedMs;
+  };
+  return {
+    ...{ answers, target, database, taskQueue, throughMs },
+    run: async (count) => {
+      const started = performance.now();
+      await senders.send(newWebhooks(INGRESS_SECRET, count), answers, through);
+      return await isThrough(started);
+    },
+    runAt: async (perSecond, count) => {
+      const started = performance.now();
+      const webhooks = newWebhooks(INGRESS_SECRET, count);
+      await senders.sendAt(perSecond, webhooks, answers, through);
+      return await isThrough(started);
     },
   };
 }

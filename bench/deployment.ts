@@ -1,6 +1,7 @@
 /** Waybill as it is deployed, for a benchmark: its own database, a fleet of one, real processes. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
+import type { Lane } from '../src/domain/lanes';
 import { freePort } from '../src/workers/embedded/ports';
 import type { Closers } from '../src/workers/closers';
 import { createDatabase, type BenchDatabase } from './databases';
@@ -39,6 +40,8 @@ export interface DeploymentOptions {
   readonly name: string;
   /** Where deliveries go; without one there is no worker, and nothing is dispatched. */
   readonly targetUrl?: string;
+  /** Of its subscriptions; `durable` where this is absent. */
+  readonly lane?: Lane;
   /** What the API serves, `ingress` where this is absent. */
   readonly parts?: string;
   /** Further tenants, each with a target of its own. */
@@ -124,8 +127,10 @@ export async function deploy(options: DeploymentOptions): Promise<Deployment> {
       'kind: Settings\ntargetAddresses: { allow: [127.0.0.0/8] }\nrequiredEvidence: []\n',
       CONNECTOR,
     ],
-    tenantText('bench', targetUrl ?? 'http://127.0.0.1:9/'),
-    ...(options.others ?? []).map((other) => tenantText(other.tenant, other.targetUrl)),
+    tenantText('bench', targetUrl ?? 'http://127.0.0.1:9/', options.lane),
+    ...(options.others ?? []).map((other) =>
+      tenantText(other.tenant, other.targetUrl, options.lane),
+    ),
   ];
   await publish(ground, fleet.join('---\n'));
   const { url } = await startApi(ground, options.parts ?? 'ingress', closers);
@@ -149,7 +154,7 @@ status: active
 webhookScheme: github
 `;
 
-function tenantText(tenant: string, targetUrl: string): string {
+function tenantText(tenant: string, targetUrl: string, lane: Lane = 'durable'): string {
   return `kind: Instance
 tenant: ${tenant}
 id: github-bench
@@ -171,6 +176,7 @@ id: pushes
 instance: github-bench
 target: target
 eventTypes: [push]
+lane: ${lane}
 ingress:
   ref: ${tenant}-ingress
   secrets:

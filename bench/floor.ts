@@ -19,8 +19,10 @@ export interface FloorOptions {
   readonly closers: Closers;
   /** Keeps the floors of one run apart. */
   readonly name: string;
-  /** Where its one-activity workflow calls; without one nothing is dispatched. */
+  /** Where it calls; without one nothing is dispatched. */
   readonly targetUrl?: string;
+  /** It calls by itself, without a workflow. */
+  readonly relays?: true;
 }
 
 const TABLE = `create table floor_deliveries (
@@ -31,7 +33,7 @@ const TABLE = `create table floor_deliveries (
 
 /** Starts it; `closers` ends and drops it. */
 export async function startFloors(options: FloorOptions): Promise<RunningFloor> {
-  const { environment, closers, name, targetUrl } = options;
+  const { environment, closers, name, targetUrl, relays } = options;
   const database = await createDatabase(environment.databaseUrl);
   closers.add(() => database.drop());
   await database.run(TABLE);
@@ -50,11 +52,13 @@ export async function startFloors(options: FloorOptions): Promise<RunningFloor> 
     return port;
   };
   const accepting = { FLOOR_DATABASE_URL: database.url, FLOOR_POOL_SIZE: String(POOL_SIZE) };
-  const dispatching = targetUrl === undefined ? {} : { FLOOR_TASK_QUEUE: taskQueue };
+  const target =
+    targetUrl === undefined
+      ? {}
+      : { FLOOR_TARGET_URL: targetUrl, FLOOR_TARGET_SECRET: TARGET_SECRET };
+  const hasWorkflows = targetUrl !== undefined && relays === undefined;
+  const dispatching = hasWorkflows ? { FLOOR_TASK_QUEUE: taskQueue } : target;
   const port = await start('accept', { ...accepting, ...dispatching });
-  if (targetUrl !== undefined) {
-    const target = { FLOOR_TARGET_URL: targetUrl, FLOOR_TARGET_SECRET: TARGET_SECRET };
-    await start('worker', { ...dispatching, ...target });
-  }
+  if (hasWorkflows) await start('worker', { ...dispatching, ...target });
   return { acceptUrl: `http://127.0.0.1:${port}/webhooks/bench-ingress`, database, taskQueue };
 }

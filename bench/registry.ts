@@ -11,6 +11,8 @@ import { p18 } from './benchmarks/p18';
 import { p18Replay } from './benchmarks/p18-replay';
 import { p20 } from './benchmarks/p20';
 import { p21 } from './benchmarks/p21';
+import { p22 } from './benchmarks/p22';
+import { p23 } from './benchmarks/p23';
 import { p3 } from './benchmarks/p3';
 import { p5 } from './benchmarks/p5';
 import { p6 } from './benchmarks/p6';
@@ -19,7 +21,7 @@ import { p8 } from './benchmarks/p8';
 
 export const BENCHMARKS: readonly Benchmark[] = [
   ...[p1, p3, p5, p6, p7, p8],
-  ...[p13, p14, p15, p16, p16Sustained, p17, p18, p18Replay, p20, p21],
+  ...[p13, p14, p15, p16, p16Sustained, p17, p18, p18Replay, p20, p21, p22, p23],
 ];
 
 /** @throws Error naming what exists, for an id that does not */

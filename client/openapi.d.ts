@@ -1690,6 +1690,16 @@ export interface components {
             detail: string | null;
             /** @description Of one that was sent: it may have had its effect, and nobody knows. */
             uncertain: boolean;
+            /**
+             * @description Its subscription's when it was accepted.
+             * @enum {string}
+             */
+            lane: "durable" | "express";
+            /**
+             * @description Who makes the next move, or made the last one: its workflow, or the loop of the express lane.
+             * @enum {string}
+             */
+            driver: "workflow" | "loop";
             /** @description Attempts over all series. */
             attempts: number;
             /** @description 1, and one more with each replay. */
@@ -1711,7 +1721,7 @@ export interface components {
             waitingSince: string | null;
             /** @description The newest receipt, delivery/<id>/<seq>. */
             receiptRef: string | null;
-            /** @description Its workflow in Temporal; null for what is never dispatched. */
+            /** @description Its workflow in Temporal; null for what has none. */
             workflowId: string | null;
             /** @description The workflow's page in the Temporal UI, if any. */
             workflowUrl: string | null;
@@ -1734,6 +1744,16 @@ export interface components {
             detail: string | null;
             /** @description Of one that was sent: it may have had its effect, and nobody knows. */
             uncertain: boolean;
+            /**
+             * @description Its subscription's when it was accepted.
+             * @enum {string}
+             */
+            lane: "durable" | "express";
+            /**
+             * @description Who makes the next move, or made the last one: its workflow, or the loop of the express lane.
+             * @enum {string}
+             */
+            driver: "workflow" | "loop";
             /** @description Attempts over all series. */
             attempts: number;
             /** @description 1, and one more with each replay. */
@@ -1846,7 +1866,7 @@ export interface components {
                 reason: string;
                 series: number;
             }[];
-            /** @description Its workflow in Temporal; null for what is never dispatched. */
+            /** @description Its workflow in Temporal; null for what has none. */
             workflowId: string | null;
             /** @description The workflow's page in the Temporal UI, if any. */
             workflowUrl: string | null;
@@ -2471,6 +2491,8 @@ export interface components {
                 totalSpanMs: number | null;
                 retryAfterCapMs: number;
             } | null;
+            /** @enum {string} */
+            lane: "durable" | "express";
             drainPerSecond: number | null;
             /** @description Exact to the minute. */
             lastDeliveryAt: string | null;
@@ -3356,6 +3378,12 @@ export interface operations {
                         retryAfterCap?: string;
                     } | null;
                     /**
+                     * @description durable: a workflow for each delivery; express: only for what is not taken at once.
+                     * @default durable
+                     * @enum {string}
+                     */
+                    lane?: "durable" | "express";
+                    /**
                      * @description At which rate what waited goes out; null: at its target's.
                      * @default null
                      */
@@ -3590,6 +3618,11 @@ export interface operations {
                         totalSpan?: string;
                         retryAfterCap?: string;
                     } | null;
+                    /**
+                     * @description durable: a workflow for each delivery; express: only for what is not taken at once.
+                     * @enum {string}
+                     */
+                    lane?: "durable" | "express";
                     /** @description At which rate what waited goes out; null: at its target's. */
                     drainPerSecond?: number | null;
                     ingress?: {

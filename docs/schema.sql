@@ -446,6 +446,9 @@ table deliveries
   next_attempt_at timestamp with time zone
   waiting_since timestamp with time zone
   attend_at timestamp with time zone
+  lane text not null default 'durable'::text
+  driver text not null default 'workflow'::text
+  show_at timestamp with time zone
   sending jsonb
   deadline_at timestamp with time zone
   uncertain boolean not null default false
@@ -462,15 +465,19 @@ table deliveries
   constraint deliveries_attempts_check CHECK ((attempts >= 0))
   constraint deliveries_attended CHECK (((attend_at IS NOT NULL) = (state = ANY (ARRAY['Received'::text, 'Verified'::text, 'Dispatched'::text, 'Replayed'::text]))))
   constraint deliveries_direction_check CHECK ((direction = ANY (ARRAY['inbound'::text, 'outbound'::text])))
+  constraint deliveries_driven CHECK (((driver = 'workflow'::text) OR ((lane = 'express'::text) AND (state <> 'Failed'::text))))
+  constraint deliveries_driver_check CHECK ((driver = ANY (ARRAY['workflow'::text, 'loop'::text])))
   constraint deliveries_duplicate CHECK (((duplicate_of IS NOT NULL) = (state = 'Deduplicated'::text)))
   constraint deliveries_gated CHECK ((((gate IS NULL) OR (gated_at IS NOT NULL)) AND ((gate IS NULL) OR (attend_at IS NOT NULL))))
   constraint deliveries_keyed CHECK (((dedup_key IS NOT NULL) OR (state = 'Rejected'::text)))
+  constraint deliveries_lane_check CHECK ((lane = ANY (ARRAY['durable'::text, 'express'::text])))
   constraint deliveries_payload_bytes_check CHECK ((payload_bytes >= 0))
   constraint deliveries_payload_sha256_check CHECK ((length(payload_sha256) = 32))
   constraint deliveries_sent CHECK ((((sending IS NOT NULL) = (direction = 'outbound'::text)) AND ((direction = 'outbound'::text) OR ((deadline_at IS NULL) AND (NOT uncertain) AND (NOT restored)))))
   constraint deliveries_series_attempts_check CHECK ((series_attempts >= 0))
   constraint deliveries_series_check CHECK ((series >= 1))
   constraint deliveries_settled CHECK (((settled_at IS NOT NULL) = (state = ANY (ARRAY['Rejected'::text, 'Deduplicated'::text, 'Acknowledged'::text, 'Failed'::text]))))
+  constraint deliveries_shown CHECK (((show_at IS NULL) OR (state = 'Failed'::text)))
   constraint deliveries_state_check CHECK ((state = ANY (ARRAY['Received'::text, 'Verified'::text, 'Rejected'::text, 'Deduplicated'::text, 'Dispatched'::text, 'Acknowledged'::text, 'Failed'::text, 'Replayed'::text])))
   with (fillfactor=80)
   CREATE INDEX deliveries_at_gates ON waybill.deliveries USING btree (tenant_id, gate, received_at, delivery_id) WHERE (gate IS NOT NULL)
@@ -483,9 +490,11 @@ table deliveries
   CREATE INDEX deliveries_by_subscription ON waybill.deliveries USING btree (tenant_id, subscription_id, received_at DESC, delivery_id DESC)
   CREATE INDEX deliveries_by_time ON waybill.deliveries USING btree (tenant_id, received_at DESC, delivery_id DESC)
   CREATE INDEX deliveries_for_people ON waybill.deliveries USING btree (tenant_id, state, received_at DESC, delivery_id DESC) WHERE (state = ANY (ARRAY['Failed'::text, 'Rejected'::text]))
+  CREATE INDEX deliveries_for_the_loop ON waybill.deliveries USING btree (tenant_id, subscription_id, received_at, delivery_id) WHERE ((driver = 'loop'::text) AND (state = 'Received'::text))
   CREATE UNIQUE INDEX deliveries_readmitted ON waybill.deliveries USING btree (tenant_id, readmitted_from) WHERE (readmitted_from IS NOT NULL)
   CREATE INDEX deliveries_settled ON waybill.deliveries USING btree (tenant_id, state, settled_at) WHERE (settled_at IS NOT NULL)
-  CREATE INDEX deliveries_to_attend ON waybill.deliveries USING btree (attend_at) WHERE (attend_at IS NOT NULL)
+  CREATE INDEX deliveries_to_attend ON waybill.deliveries USING btree (attend_at) WHERE ((attend_at IS NOT NULL) AND (NOT ((driver = 'loop'::text) AND (state = 'Received'::text))))
+  CREATE INDEX deliveries_to_show ON waybill.deliveries USING btree (show_at) WHERE (show_at IS NOT NULL)
   CREATE INDEX deliveries_under_way ON waybill.deliveries USING btree (tenant_id, received_at DESC, delivery_id DESC) WHERE (state = ANY (ARRAY['Received'::text, 'Verified'::text, 'Dispatched'::text, 'Replayed'::text]))
   CREATE TRIGGER deliveries_birth BEFORE INSERT ON waybill.deliveries FOR EACH ROW WHEN ((new.state <> ALL (ARRAY['Received'::text, 'Rejected'::text, 'Deduplicated'::text]))) EXECUTE FUNCTION waybill.guard_delivery_state()
   CREATE TRIGGER deliveries_transition BEFORE UPDATE OF state ON waybill.deliveries FOR EACH ROW WHEN ((old.state IS DISTINCT FROM new.state)) EXECUTE FUNCTION waybill.guard_delivery_state()
@@ -495,7 +504,7 @@ table deliveries
   grant insert, select, update to waybill_data
   grant select to waybill_observer
   grant delete, select to waybill_operations
-  grant update (reason, detail, series_started_at, waiting_since, attend_at, uncertain, restored, gate, gated_at) to waybill_operations
+  grant update (reason, detail, series_started_at, waiting_since, attend_at, show_at, uncertain, restored, gate, gated_at) to waybill_operations
 
 table delivery_attempts
   tenant_id text not null
@@ -1243,6 +1252,7 @@ table subscriptions
   target_id text not null
   event_types text[] not null
   retry_profile jsonb
+  lane text not null default 'durable'::text
   state text not null
   pause_reason text
   last_delivery_at timestamp with time zone
@@ -1253,6 +1263,7 @@ table subscriptions
   constraint subscriptions_check CHECK (((state = 'paused'::text) OR (pause_reason IS NULL)))
   constraint subscriptions_drain_per_second_check CHECK (((drain_per_second > (0)::numeric) AND (drain_per_second <= (1000)::numeric)))
   constraint subscriptions_event_types_check CHECK ((cardinality(event_types) >= 1))
+  constraint subscriptions_lane_check CHECK ((lane = ANY (ARRAY['durable'::text, 'express'::text])))
   constraint subscriptions_state_check CHECK ((state = ANY (ARRAY['active'::text, 'paused'::text, 'deactivated'::text])))
   constraint subscriptions_tenant_id_instance_id_fkey FOREIGN KEY (tenant_id, instance_id) REFERENCES waybill.instances(tenant_id, instance_id)
   constraint subscriptions_tenant_id_target_id_fkey FOREIGN KEY (tenant_id, target_id) REFERENCES waybill.targets(tenant_id, target_id)
@@ -1463,6 +1474,9 @@ function circuit_admits(r waybill.replicas, p_probes integer) returns boolean, s
 function claim_event_sinks(p_limit integer) returns TABLE(tenant_id text, sink_id text, lease_no bigint), sql, volatile
   grant execute to waybill_operations
 
+function claim_express(p_tenant text, p_owner text, p_limit integer) returns TABLE(delivery_id uuid, connector_id text, event_type text, subscription_id text, answer text, info jsonb, payload bytea), plpgsql, volatile
+  grant execute to waybill_data
+
 function claim_idempotency_key(p_tenant text, p_principal text, p_route text, p_key text, p_sha256 bytea, p_lease_ms integer, p_keep_ms bigint, p_effect uuid) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
@@ -1475,10 +1489,16 @@ function claim_unattended_actions(p_limit integer, p_claim_ms integer) returns T
 function claim_unattended_replays(p_limit integer, p_push_ms integer) returns TABLE(tenant_id text, job_id uuid), sql, volatile
   grant execute to waybill_operations
 
+function claim_unshown(p_limit integer, p_push_ms integer) returns TABLE(tenant_id text, delivery_id uuid, state text, connector_id text, event_type text, subscription_id text, wake boolean), sql, volatile
+  grant execute to waybill_operations
+
 function close_action(a waybill.actions, p_result jsonb, p_receipt jsonb) returns waybill.actions, plpgsql, volatile
   grant execute to waybill_data
 
 function close_attempt(p_tenant text, p_delivery uuid, p_attempt integer, p_close jsonb, p_receipt jsonb) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function close_attempts(p_tenant text, p_closings jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
 function close_dispatch(p_tenant text, p_action text, p_fence bigint, p_close jsonb, p_result bytea, p_receipt jsonb) returns jsonb, plpgsql, volatile
@@ -1584,6 +1604,9 @@ function expire_attempt(p_tenant text, p_action text, p_fence bigint) returns bo
   grant execute to waybill_operations
 
 function expire_replicas(p_limit integer) returns integer, plpgsql, volatile
+  grant execute to waybill_operations
+
+function express_tenants(p_after text, p_limit integer) returns SETOF text, sql, volatile
   grant execute to waybill_operations
 
 function extend_reservation(p_tenant text, p_action text, p_fence bigint, p_hold_ms integer) returns jsonb, plpgsql, volatile
@@ -1746,7 +1769,7 @@ function offered_profiles(p_capability text) returns text[], sql, stable
 function offline_replica(p_replica text, p_request text, p_previous bigint) returns jsonb, plpgsql, volatile
   grant execute to waybill_lifecycle
 
-function open_attempt(p_tenant text, p_delivery uuid, p_owner text) returns TABLE(answer text, info jsonb, payload bytea), plpgsql, volatile
+function open_attempt(p_tenant text, p_delivery uuid, p_owner text, p_driver text) returns TABLE(answer text, info jsonb, payload bytea), plpgsql, volatile
   grant execute to waybill_data
 
 function open_reservation(r waybill.routes, x waybill.replicas, b waybill.bound, p_request jsonb) returns waybill.route_attempts, plpgsql, volatile

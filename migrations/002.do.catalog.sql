@@ -69,6 +69,8 @@ create table waybill.subscriptions (
   event_types text[] not null check (cardinality(event_types) >= 1),
   -- null: the connector version's retry profile.
   retry_profile jsonb,
+  -- Of the deliveries that it accepts: whether a workflow has them from the start.
+  lane text not null default 'durable' check (lane in ('durable', 'express')),
   -- paused keeps collecting, deactivated refuses.
   state text not null check (state in ('active', 'paused', 'deactivated')),
   pause_reason text,

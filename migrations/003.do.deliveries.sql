@@ -53,6 +53,12 @@ create table waybill.deliveries (
   waiting_since timestamptz,
   -- By then a loop makes sure that a workflow attends to it; null when nothing is left to do.
   attend_at timestamptz,
+  -- Its subscription's when it was accepted.
+  lane text not null default 'durable' check (lane in ('durable', 'express')),
+  -- Who makes the next move. An express one is the loop's until it is given to its workflow, for good.
+  driver text not null default 'workflow' check (driver in ('workflow', 'loop')),
+  -- It failed in the loop's hands: by then its workflow is started, for people to see; null: it was.
+  show_at timestamptz,
   -- Of an outbound one: {capabilityId, sideEffect, requestedBy, requestDigest, budget: {attempts, deadlineMs},
   -- policyDecision, approvals: [{approvalId, approver, key, expiresAt}]}. Its dedup key is the caller's
   -- idempotency key, its event type the operation.
@@ -75,6 +81,8 @@ create table waybill.deliveries (
     ((settled_at is not null) = (state in ('Rejected', 'Deduplicated', 'Acknowledged', 'Failed'))),
   constraint deliveries_attended check
     ((attend_at is not null) = (state in ('Received', 'Verified', 'Dispatched', 'Replayed'))),
+  constraint deliveries_driven check (driver = 'workflow' or (lane = 'express' and state <> 'Failed')),
+  constraint deliveries_shown check (show_at is null or state = 'Failed'),
   constraint deliveries_keyed check (dedup_key is not null or state = 'Rejected'),
   constraint deliveries_sent check ((sending is not null) = (direction = 'outbound')
     and (direction = 'outbound' or (deadline_at is null and not uncertain and not restored))),
@@ -100,8 +108,13 @@ create unique index deliveries_readmitted on waybill.deliveries (tenant_id, read
 -- One delivery an idempotency key, as long as it is kept.
 create unique index deliveries_by_idempotency_key on waybill.deliveries (tenant_id, instance_id, dedup_key)
   where direction = 'outbound';
--- Every live delivery, most overdue first.
-create index deliveries_to_attend on waybill.deliveries (attend_at) where attend_at is not null;
+-- Every live delivery, most overdue first, but those that wait for the loop of the express lane.
+create index deliveries_to_attend on waybill.deliveries (attend_at)
+  where attend_at is not null and not (driver = 'loop' and state = 'Received');
+-- Those, by what shares a target, oldest first.
+create index deliveries_for_the_loop on waybill.deliveries (tenant_id, subscription_id, received_at, delivery_id)
+  where driver = 'loop' and state = 'Received';
+create index deliveries_to_show on waybill.deliveries (show_at) where show_at is not null;
 
 create function waybill.guard_delivery_state() returns trigger language plpgsql as $$
 begin

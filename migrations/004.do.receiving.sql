@@ -77,7 +77,7 @@ create type waybill.arrival as (
 );
 
 -- Stores verified requests of one tenant in one transaction, all of them or none. Answers an array in
--- their order, each {outcome, deliveryId, firstDeliveryId, receivedAt} or {outcome, deliveryId, skewMs}:
+-- their order, each {outcome, deliveryId, firstDeliveryId, receivedAt, lane} or {outcome, deliveryId, skewMs}:
 --   accepted   a delivery was born Received;
 --   duplicate  the key was seen within the window: born Deduplicated, names the first;
 --   conflict   the same with other bytes;
@@ -99,6 +99,7 @@ declare
   v_window interval;
   v_all waybill.arrival[];
   v_taken integer;
+  v_express uuid[];
 begin
   perform set_config('waybill.tenant', p_tenant, true);
   v_now := clock_timestamp();
@@ -144,10 +145,11 @@ begin
   perform waybill.keep_artifact(p_tenant, x.sha256, x.payload)
     from (select distinct on (a.sha256) a.sha256, a.payload
             from unnest(v_all) a where a.outcome in ('accepted', 'conflict') order by a.sha256) x;
-  insert into waybill.deliveries
+  with born as (
+    insert into waybill.deliveries
       (tenant_id, delivery_id, direction, connector_id, instance_id, subscription_id, external_id,
        event_type, dedup_key, state, payload_sha256, payload_bytes, content_type, kept_headers,
-       evidence, duplicate_of, readmitted_from, conflict, received_at, settled_at, attend_at)
+       evidence, duplicate_of, readmitted_from, conflict, received_at, settled_at, attend_at, lane, driver)
     select p_tenant, a.delivery_id, 'inbound', a.fields->>'connectorId', a.fields->>'instanceId',
            a.subscription_id, a.fields->>'externalId', a.fields->>'eventType', a.dedup_key,
            case a.outcome when 'accepted' then 'Received' else 'Deduplicated' end,
@@ -157,8 +159,15 @@ begin
            a.first_delivery_id, (a.fields->>'readmittedFrom')::uuid, a.outcome = 'conflict', v_now,
            case when a.outcome <> 'accepted' then v_now end,
            case when a.outcome = 'accepted'
-             then v_now + make_interval(secs => (a.fields->>'attendAfterMs')::integer / 1000.0) end
-      from unnest(v_all) a where a.outcome <> 'stale';
+             then v_now + make_interval(secs => (a.fields->>'attendAfterMs')::integer / 1000.0) end,
+           coalesce(s.lane, 'durable'),
+           case when a.outcome = 'accepted' and s.lane = 'express' then 'loop' else 'workflow' end
+      from unnest(v_all) a
+      left join waybill.subscriptions s on s.tenant_id = p_tenant and s.subscription_id = a.subscription_id
+      where a.outcome <> 'stale'
+      returning delivery_id, lane
+  )
+  select coalesce(array_agg(b.delivery_id), '{}') into v_express from born b where b.lane = 'express';
   -- At most once a minute, and whoever finds it taken leaves it to that one: a burst must not queue
   -- on the subscription's row.
   with seen as (
@@ -176,7 +185,8 @@ begin
         when 'stale' then jsonb_build_object('outcome', a.outcome, 'deliveryId', a.delivery_id,
           'skewMs', a.skew_ms)
         else jsonb_build_object('outcome', a.outcome, 'deliveryId', a.delivery_id,
-          'firstDeliveryId', coalesce(a.first_delivery_id, a.delivery_id), 'receivedAt', v_now) end
+          'firstDeliveryId', coalesce(a.first_delivery_id, a.delivery_id), 'receivedAt', v_now,
+          'lane', case when a.delivery_id = any (v_express) then 'express' else 'durable' end) end
       order by a.place)
       from unnest(v_all) a);
 end

@@ -16,7 +16,7 @@ create function waybill.delivery_facts(d waybill.deliveries) returns jsonb
     'seriesElapsedMs', case when d.series_started_at is null then 0
       else (extract(epoch from clock_timestamp() - d.series_started_at) * 1000)::bigint end,
     'receivedAt', d.received_at, 'reason', d.reason, 'detail', d.detail, 'uncertain', d.uncertain,
-    'receiptSeq', d.receipt_seq, 'receiptDigest', d.receipt_digest,
+    'lane', d.lane, 'driver', d.driver, 'receiptSeq', d.receipt_seq, 'receiptDigest', d.receipt_digest,
     'now', clock_timestamp());
 
 -- Appends the signed receipt. The caller holds the row lock of the subject and has compared the head of
@@ -45,8 +45,11 @@ end;
 -- What is in flight names the target of its own attempt and, while the action of this series is not
 -- there yet, brings the stored bytes that its request is built from (null: they are missing or do not
 -- match their digest).
-create function waybill.open_attempt(p_tenant text, p_delivery uuid, p_owner text)
-returns table (answer text, info jsonb, payload bytea) language plpgsql as $$
+-- p_driver says who asks. What the loop of the express lane asks for is still its own, and it holds the row's
+-- lock; once a workflow has asked, the delivery is the workflow's, but for an attempt of the loop that is open.
+create function waybill.open_attempt(
+  p_tenant text, p_delivery uuid, p_owner text, p_driver text default 'workflow'
+) returns table (answer text, info jsonb, payload bytea) language plpgsql as $$
 declare
   d waybill.deliveries;
   a waybill.delivery_attempts;
@@ -65,6 +68,9 @@ begin
     return query select 'unknown_delivery', null::jsonb, null::bytea; return;
   end if;
   if d.attend_at is null then
+    if d.show_at is not null then
+      update waybill.deliveries set show_at = null where tenant_id = p_tenant and delivery_id = p_delivery;
+    end if;
     return query select 'settled', waybill.delivery_facts(d), null::bytea; return;
   end if;
   v_chain := case d.direction when 'outbound' then waybill.sending_chain(d)
@@ -80,6 +86,12 @@ begin
         and sha256(r.content) = d.payload_sha256);
     return;
   elsif found then
+    -- What the loop of the express lane opened is left to it until its deadline; an action is nobody's.
+    if d.driver = 'loop' and (a.deadline_at <= clock_timestamp() or exists (select from waybill.targets t
+        where t.tenant_id = p_tenant and t.target_id = a.target_id and t.kind = 'action')) then
+      update waybill.deliveries set driver = p_driver
+        where tenant_id = p_tenant and delivery_id = p_delivery returning * into d;
+    end if;
     return query select 'in_flight', waybill.delivery_facts(d) || v_chain || jsonb_build_object(
         -- The attempt's own target: the subscription may name another one by now.
         'targetId', t.target_id, 'targetKind', t.kind, 'target', t.config,
@@ -94,6 +106,10 @@ begin
     return;
   end if;
 
+  if d.driver = 'loop' and p_driver = 'workflow' then
+    update waybill.deliveries set driver = p_driver
+      where tenant_id = p_tenant and delivery_id = p_delivery returning * into d;
+  end if;
   select content into v_content from waybill.artifacts
     where tenant_id = p_tenant and sha256 = d.payload_sha256;
   v_fail := case
@@ -102,6 +118,10 @@ begin
         and not waybill.workflow_allowed(p_tenant, v_chain->'target') then 'workflow_not_allowed'
     else v_chain->>'broken' end;
   if v_fail is not null then
+    if p_driver = 'loop' then
+      update waybill.deliveries set driver = 'workflow', attend_at = clock_timestamp() + interval '2 seconds'
+        where tenant_id = p_tenant and delivery_id = p_delivery;
+    end if;
     return query select 'must_fail', waybill.delivery_facts(d) || v_chain
       || jsonb_build_object('reason', v_fail), null::bytea; return;
   end if;
@@ -139,7 +159,10 @@ begin
     update waybill.deliveries set reason = 'held', detail = v_why,
         gate = v_gate, gated_at = coalesce(gated_at, clock_timestamp()),
         waiting_since = coalesce(waiting_since, clock_timestamp()),
+        -- What the loop cannot send now is its workflow's, which is to be started.
+        driver = 'workflow',
         attend_at = clock_timestamp() + case
+          when p_driver = 'loop' then interval '2 seconds'
           when v_again_ms is not null then make_interval(secs => v_again_ms / 1000.0 + 60)
           when v_gate is null then interval '5 minutes' else interval '15 minutes' end
       where tenant_id = p_tenant and delivery_id = p_delivery returning * into d;
@@ -156,6 +179,10 @@ begin
       where tenant_id = p_tenant and delivery_id = p_delivery returning * into d;
   end if;
   if d.next_attempt_at > clock_timestamp() then
+    -- Its workflow knows now; before, it was to be started soon.
+    update waybill.deliveries set attend_at = next_attempt_at + interval '5 seconds'
+      where tenant_id = p_tenant and delivery_id = p_delivery
+        and attend_at < next_attempt_at + interval '5 seconds';
     return query select 'not_due', waybill.delivery_facts(d) || jsonb_build_object(
       'dueInMs', waybill.ms_until(d.next_attempt_at)), null::bytea; return;
   end if;
@@ -266,7 +293,10 @@ begin
     when 'retry' then
       update waybill.deliveries set
           next_attempt_at = clock_timestamp() + make_interval(secs => (p_close->>'delayMs')::numeric / 1000.0),
-          attend_at = clock_timestamp() + make_interval(secs => (p_close->>'delayMs')::numeric / 1000.0 + 5),
+          -- From the loop of the express lane to its workflow, which is to be started.
+          driver = 'workflow',
+          attend_at = case driver when 'loop' then clock_timestamp() + interval '2 seconds'
+            else clock_timestamp() + make_interval(secs => (p_close->>'delayMs')::numeric / 1000.0 + 5) end,
           waiting_since = coalesce(waiting_since, clock_timestamp()),
           reason = p_close->>'reason', detail = p_close->>'detail'
         where tenant_id = p_tenant and delivery_id = p_delivery;
@@ -325,6 +355,8 @@ begin
       state = p_state, version = version + 1, reason = p_reason, detail = p_detail,
       uncertain = uncertain or direction = 'outbound' and p_reason is not distinct from 'uncertain',
       settled_at = clock_timestamp(), attend_at = null, next_attempt_at = null,
+      driver = case p_state when 'Failed' then 'workflow' else driver end,
+      show_at = case when p_state = 'Failed' and driver = 'loop' then clock_timestamp() + interval '2 seconds' end,
       gate = null, gated_at = null,
       waiting_since = case when p_state = 'Failed' then clock_timestamp() end,
       event_seq = event_seq + 1, receipt_seq = receipt_seq + 1, receipt_digest = p_receipt->>'digest'

@@ -60,6 +60,7 @@ begin
   update waybill.deliveries set
       state = 'Replayed', version = version + 1, series = series + 1, series_attempts = 0,
       series_started_at = null, next_attempt_at = null, settled_at = null, waiting_since = null,
+      show_at = null,
       reason = null, detail = null, attend_at = clock_timestamp() + interval '2 seconds',
       event_seq = event_seq + 1, receipt_seq = receipt_seq + 1, receipt_digest = p_receipt->>'digest'
     where tenant_id = p_tenant and delivery_id = p_delivery;
@@ -84,7 +85,7 @@ returns table (tenant_id text, delivery_id uuid, state text, connector_id text, 
 begin atomic
   with due as materialized (
     select d.tenant_id, d.delivery_id from waybill.deliveries d
-      where d.attend_at <= clock_timestamp()
+      where d.attend_at <= clock_timestamp() and not (d.driver = 'loop' and d.state = 'Received')
       order by d.attend_at limit p_limit for update skip locked
   )
   update waybill.deliveries d

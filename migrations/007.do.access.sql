@@ -82,7 +82,7 @@ grant execute on function
   waybill.chain_moved(waybill.deliveries, jsonb),
   waybill.pause_subscription(waybill.deliveries, text, text),
   waybill.settle_delivery(waybill.deliveries, text, text, text, jsonb),
-  waybill.open_attempt(text, uuid, text),
+  waybill.open_attempt(text, uuid, text, text),
   waybill.close_attempt(text, uuid, integer, jsonb, jsonb),
   waybill.fail_delivery(text, uuid, text, text, jsonb),
   waybill.read_delivery_facts(text, uuid),

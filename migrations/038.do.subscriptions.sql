@@ -65,7 +65,7 @@ begin atomic
       'connectorId', i.connector_id, 'version', i.version,
       'targetId', s.target_id, 'eventTypes', to_jsonb(s.event_types),
       'state', s.state, 'pauseReason', s.pause_reason,
-      'retry', s.retry_profile, 'drainPerSecond', s.drain_per_second::float8,
+      'retry', s.retry_profile, 'lane', s.lane, 'drainPerSecond', s.drain_per_second::float8,
       'lastDeliveryAt', to_char(s.last_delivery_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
       'scheme', v.webhook_scheme->>'kind', 'signatureField', v.webhook_scheme->'signature'->>'name',
       'ingress', case when g.ingress_ref is not null then jsonb_build_object(

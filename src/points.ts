@@ -13,6 +13,8 @@ export type PointName =
   | 'ingest.verified'
   | 'ingest.committed'
   | 'sending.stored'
+  | 'express.claimed'
+  | 'express.started'
   | 'attend.claimed'
   | 'attend.started'
   | 'attempt.begun'

@@ -22,7 +22,7 @@ export const p14: Benchmark = {
 };
 
 async function ofDeliveries(bench: Bench, closers: Closers): Promise<Figure> {
-  const { value, baseline } = await startCourses(bench, closers, 'p14');
+  const { value, baseline } = await startCourses(bench, closers, { name: 'p14' });
   for (const course of [value, baseline]) await course.run(COUNT);
   return await figure(bench, {
     ...{ id: 'P14', thing: 'delivery', goalEvents: 11 },

@@ -18,7 +18,9 @@ export const p15: Benchmark = {
   id: 'P15',
   what: 'durable deliveries, accept to acknowledged, against insert and one-activity workflow',
   run: (bench) =>
-    closing(async (closers) => [await measure(bench, await startCourses(bench, closers, 'p15'))]),
+    closing(async (closers) => [
+      await measure(bench, await startCourses(bench, closers, { name: 'p15' })),
+    ]),
 };
 
 async function measure(bench: Bench, courses: Courses): Promise<Figure> {

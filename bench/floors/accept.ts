@@ -1,13 +1,16 @@
 /**
  * The floor of receiving, a process of its own: an HTTP server of the same kind that reads the body
  * in the same way and inserts it, and does nothing else. Told a task queue, it then starts the
- * one-activity workflow, in the background like Waybill's own server.
+ * one-activity workflow, in the background like Waybill's own server; told a target, it relays: it makes
+ * the signed call itself, in the background, too.
  */
 import fastify from 'fastify';
 import { Pool } from 'pg';
+import { Pool as TargetPool } from 'undici';
 import { v7 as uuidv7 } from 'uuid';
 import { readBody } from '../../src/http/bodies';
 import { BodyBudget } from '../../src/http/body-budget';
+import { signStandardWebhook } from '../../src/signing/webhooks/standard-sign';
 import { temporalClient } from '../../src/temporal/connections';
 import { endOfBenchmark, setting } from './settings';
 import type { deliverOnce } from './workflow';
@@ -27,7 +30,7 @@ async function run(): Promise<void> {
     max: Number(setting('FLOOR_POOL_SIZE')),
     keepAlive: true,
   });
-  const start = workflowStart();
+  const start = process.env['FLOOR_TARGET_URL'] === undefined ? workflowStart() : relay();
   const budget = new BodyBudget(Number.MAX_SAFE_INTEGER);
   const app = fastify({
     logger: false,
@@ -50,6 +53,28 @@ async function run(): Promise<void> {
   await endOfBenchmark();
   await app.close();
   await pool.end();
+}
+
+/** One connection for each call that is under way, each used again. */
+function relay(): Start {
+  const url = new URL(setting('FLOOR_TARGET_URL'));
+  const secrets = [setting('FLOOR_TARGET_SECRET')];
+  const targets = new TargetPool(url.origin, { pipelining: 1 });
+  const post = async (deliveryId: string, payload: Buffer): Promise<void> => {
+    const { body } = await targets.request({
+      method: 'POST',
+      path: url.pathname,
+      headers: {
+        'content-type': 'application/json',
+        'waybill-delivery-id': deliveryId,
+        ...signStandardWebhook({ id: deliveryId, sentAtMs: Date.now(), body: payload, secrets }),
+      },
+      body: payload,
+    });
+    await body.dump();
+  };
+  // A failure ends this process, and with it the run: a floor has no second way.
+  return (deliveryId, payload) => void post(deliveryId, payload);
 }
 
 function workflowStart(): Start {

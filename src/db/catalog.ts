@@ -16,7 +16,7 @@ import { onlyRow } from './database';
 const SUBSCRIPTIONS = `
   select s.tenant_id as tenant, s.subscription_id as id, s.instance_id as instance,
       s.target_id as target, s.event_types as "eventTypes", s.retry_profile as retry, s.state,
-      s.drain_per_second::float8 as "drainPerSecond",
+      s.lane, s.drain_per_second::float8 as "drainPerSecond",
       s.pause_reason as "pauseReason",
       case when g.ingress_ref is not null then jsonb_build_object('ref', g.ingress_ref,
         'bodyLimitBytes', g.body_limit_bytes, 'secrets', g.secrets,

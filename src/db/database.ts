@@ -162,7 +162,10 @@ export function onlyRow(rows: readonly Row[]): Row {
  * URL and start-up options. What a URL says wins over everything else in the driver, so options that
  * it brings are taken out and joined with the role: the role always comes last and holds.
  */
-function connection(options: DatabaseOptions): { connectionString: string; options?: string } {
+export function connection(options: Pick<DatabaseOptions, 'url' | 'role'>): {
+  connectionString: string;
+  options?: string;
+} {
   const url = new URL(options.url);
   const given = url.searchParams.get('options');
   url.searchParams.delete('options');

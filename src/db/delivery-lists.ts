@@ -24,7 +24,7 @@ const row = `
   d.delivery_id as "deliveryId", d.direction, d.connector_id as "connectorId",
   d.instance_id as "instanceId", d.subscription_id as "subscriptionId",
   d.external_id as "externalId", d.event_type as "eventType", d.state, d.reason, d.detail,
-  d.uncertain,
+  d.uncertain, d.lane, d.driver,
   d.attempts, d.series, d.duplicate_of as "duplicateOf",
   d.readmitted_from as "readmittedFrom", d.conflict,
   encode(d.payload_sha256, 'hex') as "payloadSha256", d.payload_bytes as "payloadBytes",

@@ -13,7 +13,7 @@ import { DATABASE_ROLES } from './database';
 import { asDomainError, isMissingObject, isPermissionDenied } from './sqlstates';
 
 /** Schema versions that this build can work with: expand first, contract later. */
-export const SUPPORTED_SCHEMA = { min: 39, max: 39 } as const;
+export const SUPPORTED_SCHEMA = { min: 40, max: 40 } as const;
 
 const MIGRATIONS_FOLDER = path.join(__dirname, '..', '..', 'migrations');
 const LEDGER = 'waybill.schema_version';

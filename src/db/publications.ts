@@ -98,15 +98,15 @@ export const publicationStatements = {
   subscriptions: {
     name: 'publication_subscriptions',
     text: `insert into waybill.subscriptions (tenant_id, subscription_id, instance_id, target_id,
-        event_types, retry_profile, drain_per_second, state, pause_reason)
-      select tenant, id, instance, target, "eventTypes", retry, "drainPerSecond", state, "pauseReason"
+        event_types, retry_profile, lane, drain_per_second, state, pause_reason)
+      select tenant, id, instance, target, "eventTypes", retry, "lane", "drainPerSecond", state, "pauseReason"
         from jsonb_to_recordset($1) as r(tenant text, id text, instance text, target text,
-          "eventTypes" text[], retry jsonb, "drainPerSecond" numeric, state text,
+          "eventTypes" text[], retry jsonb, lane text, "drainPerSecond" numeric, state text,
           "pauseReason" text)
       on conflict (tenant_id, subscription_id) do update
         set instance_id = excluded.instance_id, target_id = excluded.target_id,
             event_types = excluded.event_types, retry_profile = excluded.retry_profile,
-            drain_per_second = excluded.drain_per_second,
+            lane = excluded.lane, drain_per_second = excluded.drain_per_second,
             state = excluded.state, pause_reason = excluded.pause_reason`,
   },
   // References may be exchanged between subscriptions: give them up first. No written reference

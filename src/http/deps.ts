@@ -6,6 +6,7 @@ import type { BulkReplayRef } from '../domain/bulk-replays';
 import type { CertificationRef } from '../domain/certification';
 import type { DeliveryRef, ReplayAnswer } from '../domain/delivery-activities';
 import type { DeliveryId, ReplayJobId, TenantId } from '../domain/ids';
+import type { Lane } from '../domain/lanes';
 import type { Deliver } from '../domain/sending';
 import type { RepinAnswer, RepinWish } from '../domain/repin';
 import type { TokenTrust } from '../schemas/host-messages';
@@ -17,6 +18,8 @@ import type { TokenVerifier } from './tokens';
 
 /** Starts and wakes the workflows of deliveries. Both are hints: a loop does what they could not. */
 export interface DeliveryStarter {
+  /** Tells the loop of the express lane that something is there. Returns at once and never throws. */
+  express(): void;
   /** Returns at once and never throws; called once the delivery is committed. */
   start(
     ref: DeliveryRef,
@@ -137,7 +140,7 @@ export interface HttpDeps extends ServerDeps {
   /** Counts requests to ingresses by outcome. */
   readonly count: (
     outcome: IngressOutcome,
-    about: { readonly tenantId: string; readonly connectorId: string },
+    about: { readonly tenantId: string; readonly connectorId: string; readonly lane: Lane },
   ) => void;
   /** Of all parts of the process. */
   readonly callLimits: CallLimits;

@@ -90,7 +90,8 @@ async function judgeAgain(
       const { connectorId, subscriptionId } = ingress;
       const { eventType } = delivery;
       const ref = { tenantId: rejected.tenantId, deliveryId };
-      deps.starter.start(ref, { connectorId, eventType, subscriptionId });
+      if (stored.lane === 'express') deps.starter.express();
+      else deps.starter.start(ref, { connectorId, eventType, subscriptionId });
       return { outcome: 'accepted', deliveryId };
     }
     case 'duplicate':

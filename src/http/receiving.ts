@@ -105,12 +105,15 @@ async function ingest(
   const { stored, waitS } = await store(groups, receiving, delivery);
   await point('ingest.committed');
   if (waitS !== null) throw limited(receiving, waitS);
-  note(receiving, stored.outcome, { deliveryId });
+  const lane = stored.outcome === 'stale' ? 'durable' : stored.lane;
+  note(receiving, stored.outcome, { deliveryId }, lane);
   switch (stored.outcome) {
     case 'stale':
       throw new WaybillError('signature_stale', skewText(stored.skewMs));
     case 'accepted':
-      start(receiving, delivery);
+      // An express one needs no workflow yet.
+      if (stored.lane === 'durable') start(receiving, delivery);
+      else receiving.deps.starter.express();
       return { outcome: 'accepted', deliveryId };
     case 'duplicate':
     case 'conflict':

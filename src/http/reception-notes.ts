@@ -1,6 +1,7 @@
 /** What is said of a received request: to the counter, to the log, and to its sender. */
 import type { IncomingMessage } from 'node:http';
 import { WaybillError } from '../domain/errors';
+import type { Lane } from '../domain/lanes';
 import type { Unverified } from '../domain/verification';
 import type { IngressConfig } from '../schemas/delivery-rows';
 import type { CompiledScheme } from '../signing/webhooks/compile';
@@ -48,10 +49,11 @@ export function note(
   receiving: Pick<Receiving, 'deps' | 'lines' | 'ingress'>,
   outcome: IngressOutcome,
   more: Readonly<Record<string, string>>,
+  lane: Lane = 'durable',
 ): void {
   const { deps, ingress } = receiving;
   const { tenantId, connectorId, subscriptionId } = ingress;
-  deps.count(outcome, { tenantId, connectorId });
+  deps.count(outcome, { tenantId, connectorId, lane });
   // A flood must not fill the log, too.
   const level = outcome === 'limited' ? 'debug' : 'info';
   const line = () => {

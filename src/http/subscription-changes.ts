@@ -2,6 +2,7 @@
 import { createHmac } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { Lane } from '../domain/lanes';
 import { writtenRetry } from '../schemas/fleet/written-documents';
 import type { RetryProfile } from '../schemas/retry-profiles';
 import {
@@ -205,15 +206,18 @@ interface Changes {
   readonly targetId?: string | undefined;
   readonly eventTypes?: readonly string[] | undefined;
   readonly retry?: RetryProfile | null | undefined;
+  readonly lane?: Lane | undefined;
   readonly drainPerSecond?: number | null | undefined;
 }
 
 /** In the words of a fleet file; what is left out stays out. */
-function changes({ targetId, eventTypes, retry, drainPerSecond }: Changes): SubscriptionChange {
+function changes(wished: Changes): SubscriptionChange {
+  const { targetId, eventTypes, retry, lane, drainPerSecond } = wished;
   return {
     ...(targetId === undefined ? {} : { target: targetId }),
     ...(eventTypes === undefined ? {} : { eventTypes }),
     ...(retry === undefined ? {} : { retry: writtenRetry(retry) ?? null }),
+    ...(lane === undefined ? {} : { lane }),
     ...(drainPerSecond === undefined ? {} : { drainPerSecond }),
   };
 }

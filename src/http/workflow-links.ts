@@ -21,13 +21,16 @@ export interface WorkflowLinks {
   readonly workflowUrl: string | null;
 }
 
-/** Rejected and deduplicated deliveries are never dispatched: they have no workflow. */
+/**
+ * Rejected and deduplicated deliveries are never dispatched: they have no workflow. Nor has one that the
+ * express lane needed none for.
+ */
 export function deliveryLinks(
   ui: TemporalUi,
   tenantId: TenantId,
-  row: Pick<DeliveryRow, 'deliveryId' | 'state'>,
+  row: Pick<DeliveryRow, 'deliveryId' | 'state' | 'driver'>,
 ): WorkflowLinks | { readonly workflowId: null; readonly workflowUrl: null } {
-  if (row.state === 'Rejected' || row.state === 'Deduplicated') {
+  if (row.state === 'Rejected' || row.state === 'Deduplicated' || row.driver === 'loop') {
     return { workflowId: null, workflowUrl: null };
   }
   return sentLinks(ui, tenantId, row.deliveryId);

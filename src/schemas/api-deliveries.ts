@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { MAX_REPLAY_REASON } from '../domain/replay-requests';
 import { DELIVERY_STATES } from '../domain/delivery-states';
+import { DRIVERS, LANES } from '../domain/lanes';
 import { NAME_PATTERN } from '../domain/ids';
 import { Answered, Instant, pageFields, paging, PLAIN_TEXT, reasonText } from './api-common';
 import { ReceiptEntry } from './api-receipts';
@@ -83,6 +84,12 @@ export const DeliveryRow = z.object({
   uncertain: z
     .boolean()
     .describe('Of one that was sent: it may have had its effect, and nobody knows.'),
+  lane: z.enum(LANES).describe("Its subscription's when it was accepted."),
+  driver: z
+    .enum(DRIVERS)
+    .describe(
+      'Who makes the next move, or made the last one: its workflow, or the loop of the express lane.',
+    ),
   attempts: z.int().describe('Attempts over all series.'),
   series: z.int().describe('1, and one more with each replay.'),
   duplicateOf: z.uuid().nullable(),
@@ -146,10 +153,7 @@ export const DeliveryHistoryRow = DeliveryRow.extend({
 export type DeliveryHistoryRow = z.infer<typeof DeliveryHistoryRow>;
 
 const links = {
-  workflowId: z
-    .string()
-    .nullable()
-    .describe('Its workflow in Temporal; null for what is never dispatched.'),
+  workflowId: z.string().nullable().describe('Its workflow in Temporal; null for what has none.'),
   workflowUrl: z.string().nullable().describe("The workflow's page in the Temporal UI, if any."),
 };
 

@@ -1,5 +1,6 @@
 /** Subscriptions and their ingresses as the API takes and shows them. */
 import { z } from 'zod';
+import { LANES } from '../domain/lanes';
 import { Answered, Instant, pageFields, paging, reasonText } from './api-common';
 import { SUBSCRIPTION_STATES } from './fleet/documents';
 import { IngressSecrets } from './fleet/ingress-secrets';
@@ -23,6 +24,9 @@ const drainPerSecond = z
   .nullable()
   .describe("At which rate what waited goes out; null: at its target's.");
 const retry = WrittenRetryProfile.nullable().describe("Null: the connector version's profile.");
+const lane = z
+  .enum(LANES)
+  .describe('durable: a workflow for each delivery; express: only for what is not taken at once.');
 const secrets = IngressSecrets.describe(
   'References to the secrets that requests are verified with, never the secrets themselves.',
 );
@@ -34,6 +38,7 @@ export const CreateSubscriptionBody = z.strictObject({
   targetId: Name,
   eventTypes,
   retry: retry.default(null),
+  lane: lane.default('durable'),
   drainPerSecond: drainPerSecond.default(null),
   ingress: z.strictObject({ secrets, bodyLimitBytes: bodyLimitBytes.default(MAX_BODY_BYTES) }),
 });
@@ -44,6 +49,7 @@ export const ChangeSubscriptionBody = z
     targetId: Name.optional(),
     eventTypes: eventTypes.optional(),
     retry: retry.optional(),
+    lane: lane.optional(),
     drainPerSecond: drainPerSecond.optional(),
     ingress: z
       .strictObject({ secrets: secrets.optional(), bodyLimitBytes: bodyLimitBytes.optional() })
@@ -103,6 +109,7 @@ export const Subscription = z
     active: z.boolean(),
     pauseReason: z.string().nullable(),
     retry: RetryProfile.nullable(),
+    lane: z.enum(LANES),
     drainPerSecond: z.number().nullable(),
     lastDeliveryAt: Answered.nullable().describe('Exact to the minute.'),
     ingress: IngressShown.nullable(),

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { RECOVERIES, SIDE_EFFECTS } from '../domain/capabilities';
 import { CONNECTOR_STATUSES } from '../domain/connector-states';
+import { LANES } from '../domain/lanes';
 import { TRANSPORTS } from '../domain/routes';
 import { EVIDENCE_KINDS, EvidenceKey, REQUIRABLE_KINDS, VERDICTS } from './evidence-statements';
 import { SPILLS } from './fleet/action-documents';
@@ -214,6 +215,7 @@ export const SubscriptionRow = z.object({
   target: z.string(),
   eventTypes: z.array(z.string()),
   retry: Json,
+  lane: z.enum(LANES),
   /** Null: its target's rate alone. */
   drainPerSecond: z.number().nullable(),
   state: z.enum(SUBSCRIPTION_STATES),

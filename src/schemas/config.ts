@@ -35,6 +35,7 @@ const Environment = z.object({
   WAYBILL_OPERATIONS_DATABASE_URL: PostgresUrl.optional(),
   WAYBILL_LIFECYCLE_DATABASE_URL: PostgresUrl.optional(),
   WAYBILL_PREPARED_STATEMENTS: z.enum(['on', 'off']).default('on'),
+  WAYBILL_NOTIFY: z.enum(['on', 'off']).default('on'),
   WAYBILL_POOL_SIZE: z.coerce.number().int().min(1).max(200).default(10),
   WAYBILL_STATEMENT_TIMEOUT: Duration.default(10_000),
 
@@ -112,6 +113,7 @@ function shape(env: z.infer<typeof Environment>) {
       operationsUrl: env.WAYBILL_OPERATIONS_DATABASE_URL ?? null,
       lifecycleUrl: env.WAYBILL_LIFECYCLE_DATABASE_URL ?? null,
       preparedStatements: env.WAYBILL_PREPARED_STATEMENTS,
+      notify: env.WAYBILL_NOTIFY === 'on',
       poolSize: env.WAYBILL_POOL_SIZE,
       statementTimeoutMs: env.WAYBILL_STATEMENT_TIMEOUT,
     },

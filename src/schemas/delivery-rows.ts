@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { ACTION_STATES } from '../domain/action-states';
 import { DELIVERY_STATES } from '../domain/delivery-states';
+import { DRIVERS, LANES } from '../domain/lanes';
 import { SENDING_DOUBTS } from '../domain/sending-verdicts';
 import { Connection, OutboundOperation } from './outbound';
 import { RetryProfile } from './retry-profiles';
@@ -28,6 +29,8 @@ export const DeliveryFacts = z.object({
   detail: z.string().nullable(),
   /** An outbound one may have had its effect, and nobody knows. */
   uncertain: z.boolean(),
+  lane: z.enum(LANES),
+  driver: z.enum(DRIVERS),
   receiptSeq: z.number(),
   receiptDigest: z.string().nullable(),
   /** The database's clock when the facts were read. */
@@ -155,6 +158,8 @@ export const IngestAnswer = z.discriminatedUnion('outcome', [
     deliveryId: z.string(),
     firstDeliveryId: z.string(),
     receivedAt: z.string(),
+    /** An accepted one of the express lane waits for the lane's loop, and else for its workflow. */
+    lane: z.enum(LANES),
   }),
   z.object({ outcome: z.literal('stale'), deliveryId: z.string(), skewMs: z.number() }),
 ]);

@@ -1,4 +1,5 @@
 /** What a tenant wants of a subscription, in the words of a fleet file. */
+import type { Lane } from '../domain/lanes';
 
 export interface SubscriptionChange {
   readonly instance?: string;
@@ -6,6 +7,7 @@ export interface SubscriptionChange {
   readonly eventTypes?: readonly string[];
   /** As a fleet file writes it; null: none of its own. */
   readonly retry?: object | null;
+  readonly lane?: Lane;
   readonly drainPerSecond?: number | null;
   readonly ingress?: Partial<WishedIngress>;
 }

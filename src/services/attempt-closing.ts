@@ -3,11 +3,10 @@
  * statement that writes both.
  */
 import type { AttemptClose } from '../db/deliveries';
-import { closeAttempt } from '../db/deliveries';
 import type { FailureReason, Verdict } from '../domain/attempts';
 import { targetHealth } from '../domain/attempts';
 import type { AttemptAnswer, DeliveryRef } from '../domain/delivery-activities';
-import type { DeliveryReceiptBody } from '../domain/receipts';
+import type { DeliveryReceiptBody, ReceiptRow } from '../domain/receipts';
 import { decideRetry } from '../domain/retry';
 import { point } from '../points';
 import type { CloseAttemptAnswer, DeliveryFacts, DispatchChain } from '../schemas/delivery-rows';
@@ -55,10 +54,9 @@ export async function closeWithVerdict(
 ): Promise<AttemptAnswer> {
   const decision = decide(services, attempt, result);
   const close = closeOf(attempt, result, decision);
-  const write = (receipt: Parameters<typeof closeAttempt>[3]) =>
-    patiently(() =>
-      closeAttempt(services.data, { ...attempt.ref, attempt: attempt.attempt }, close, receipt),
-    );
+  const at = { ...attempt.ref, attempt: attempt.attempt };
+  const write = (receipt: ReceiptRow | null) =>
+    patiently(() => services.closings.close({ at, close, receipt }));
   const answer: CloseAttemptAnswer =
     decision.next === 'retry'
       ? await write(null)

@@ -5,11 +5,14 @@ import type { SecretProvider } from '../secrets/provider';
 import type { SigningKey } from '../signing/keys';
 import type { CallTarget } from '../targets/http-target';
 import type { StartServices } from './actions/starting';
+import type { AttemptClosings } from './attempt-closings';
 import type { DeliveryMetrics } from './delivery-metrics';
 
 export interface AttemptServices {
   /** Role waybill_data. */
   readonly data: Database;
+  /** Of the same database. */
+  readonly closings: AttemptClosings;
   readonly signingKey: SigningKey;
   readonly secrets: SecretProvider;
   readonly call: CallTarget;

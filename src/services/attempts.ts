@@ -43,7 +43,16 @@ export async function makeAttempt(
   options: AttemptOptions,
 ): Promise<AttemptAnswer> {
   await point('attempt.begun');
-  const opened = await openAttempt(services.data, ref, options.owner);
+  return carryOut(services, ref, await openAttempt(services.data, ref, options.owner), options);
+}
+
+/** What follows from having asked for an attempt, whoever asked. Throws as `makeAttempt`. */
+export async function carryOut(
+  services: AttemptServices,
+  ref: DeliveryRef,
+  opened: OpenAttemptAnswer,
+  options: Pick<AttemptOptions, 'takeOver' | 'signal'>,
+): Promise<AttemptAnswer> {
   switch (opened.answer) {
     case 'unknown_delivery':
       return { kind: 'unknown_delivery' };
@@ -184,9 +193,9 @@ async function followOrWait(
   services: AttemptServices,
   ref: DeliveryRef,
   { info, payload }: Extract<OpenAttemptAnswer, { answer: 'in_flight' }>,
-  { takeOver, signal }: AttemptOptions,
+  { takeOver, signal }: Pick<AttemptOptions, 'takeOver' | 'signal'>,
 ): Promise<AttemptAnswer> {
-  const { attempt, endsInMs } = info;
+  const { attempt, endsInMs, driver } = info;
   const clock = databaseClock(info);
   if (info.targetKind === 'outbound') {
     const sending = { ref, attempt, info, clock, payload, contentType: null, firstCall: false };
@@ -200,7 +209,9 @@ async function followOrWait(
   if (info.targetKind === 'event') {
     return acknowledgeByEvent(services, { ref, attempt, info, clock });
   }
-  if (!takeOver && endsInMs > 0) return { kind: 'in_flight', attempt, endsInMs };
+  // Only a workflow's own attempt can be known to be lost.
+  const isLost = takeOver && driver === 'workflow';
+  if (!isLost && endsInMs > 0) return { kind: 'in_flight', attempt, endsInMs };
   return closeWithVerdict(
     services,
     { ref, attempt, info, clock },

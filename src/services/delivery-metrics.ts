@@ -2,12 +2,14 @@
 import type { DeliveryRef } from '../domain/delivery-activities';
 import type { DeliveryState } from '../domain/delivery-states';
 import type { DeliveryDirection } from '../domain/events';
+import type { Lane } from '../domain/lanes';
 import type { DeliveryFacts } from '../schemas/delivery-rows';
 
 export interface CountedDelivery {
   readonly tenantId: string;
   readonly connectorId: string;
   readonly direction: DeliveryDirection;
+  readonly lane: Lane;
 }
 
 export interface DeliveryMetrics {
@@ -18,6 +20,6 @@ export interface DeliveryMetrics {
 }
 
 export function countedAs(ref: DeliveryRef, facts: DeliveryFacts): CountedDelivery {
-  const { connectorId, direction } = facts;
-  return { tenantId: ref.tenantId, connectorId, direction };
+  const { connectorId, direction, lane } = facts;
+  return { tenantId: ref.tenantId, connectorId, direction, lane };
 }

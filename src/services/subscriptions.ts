@@ -186,12 +186,14 @@ function ingressOf(written: Readonly<Record<string, unknown>>): object {
 }
 
 /** The fields of a document that a wish names. */
-function asDocument({ instance, target, eventTypes, retry, drainPerSecond }: SubscriptionChange) {
+function asDocument(wish: SubscriptionChange) {
+  const { instance, target, eventTypes, retry, lane, drainPerSecond } = wish;
   return {
     ...(instance === undefined ? {} : { instance }),
     ...(target === undefined ? {} : { target }),
     ...(eventTypes === undefined ? {} : { eventTypes }),
     ...(retry === undefined ? {} : { retry: retry ?? undefined }),
+    ...(lane === undefined ? {} : { lane }),
     ...(drainPerSecond === undefined ? {} : { drainPerSecond: drainPerSecond ?? undefined }),
   };
 }

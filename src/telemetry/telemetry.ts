@@ -14,7 +14,7 @@ import { boundedLabelSets } from './label-sets';
 export const MAX_LABEL_SETS = 1_000;
 
 /** Above what the bound on labels allows: it alone decides, and a state is never split from its tenant. */
-const SDK_LIMIT = 20 * MAX_LABEL_SETS;
+const SDK_LIMIT = 32 * MAX_LABEL_SETS;
 
 const SCOPE = 'waybill';
 
@@ -92,12 +92,12 @@ function createInstruments(
   const byConnector = boundedLabelSets<{ connector: string }>(MAX_LABEL_SETS);
   return {
     deliveries: {
-      reached: (state, { tenantId, connectorId, direction }) => {
+      reached: (state, { tenantId, connectorId, direction, lane }) => {
         const labels = byTenant({ tenant: tenantId, connector: connectorId });
-        deliveries.add(1, { ...labels, direction, state });
+        deliveries.add(1, { ...labels, direction, lane, state });
       },
-      dispatchedAfter: (seconds, { connectorId, direction }) => {
-        latency.record(seconds, { ...byConnector({ connector: connectorId }), direction });
+      dispatchedAfter: (seconds, { connectorId, direction, lane }) => {
+        latency.record(seconds, { ...byConnector({ connector: connectorId }), direction, lane });
       },
     },
     ingressRequest: (outcome, { tenantId, connectorId }) => {

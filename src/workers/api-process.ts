@@ -199,7 +199,8 @@ function httpDeps(parts: Parts, closers: Closers): HttpDeps {
   const { config, log, data, telemetry, secrets, keyText, signingKey } = parts;
   const starting = startServices(parts, parts.signingKey);
   const replays = { data, signingKey, metrics: telemetry.deliveries };
-  const starter = new DeliveryStarts(deliveryWorkflows(config, parts.client), data, log);
+  const workflows = deliveryWorkflows(config, parts.client);
+  const starter = new DeliveryStarts({ workflows, data, log, notify: config.database.notify });
   const newDeliveryId = () => deliveryId(uuidv7());
   return {
     ...serverDeps(parts),

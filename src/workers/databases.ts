@@ -1,6 +1,6 @@
 /** The pools of a process, each for one role. */
 import type { Logger } from 'pino';
-import type { DatabaseRole } from '../db/database';
+import type { DatabaseOptions, DatabaseRole } from '../db/database';
 import { Database } from '../db/database';
 import { WaybillError } from '../domain/errors';
 import type { Config } from '../schemas/config';
@@ -37,6 +37,15 @@ export function databaseSetting(
  * @throws WaybillError `config_invalid` when neither is configured
  */
 export function openDatabase(config: Config, role: keyof typeof OWN_URLS, log: Logger): Database {
+  return new Database(databaseOptions(config, role, log));
+}
+
+/** How a pool for a role, or one connection, is opened. Throws as `openDatabase`. */
+export function databaseOptions(
+  config: Config,
+  role: keyof typeof OWN_URLS,
+  log: Logger,
+): DatabaseOptions {
   const { field, variable } = OWN_URLS[role];
   const own = config.database[field];
   const { url } = databaseSetting(config, role);
@@ -45,7 +54,7 @@ export function openDatabase(config: Config, role: keyof typeof OWN_URLS, log: L
       field: variable,
     });
   }
-  return new Database({
+  return {
     url,
     role: own === null ? role : null,
     maxConnections: config.database.poolSize,
@@ -55,7 +64,7 @@ export function openDatabase(config: Config, role: keyof typeof OWN_URLS, log: L
     onIdleError: (error) => {
       log.warn({ role, err: error.message }, 'an idle database connection broke');
     },
-  });
+  };
 }
 
 /** The administrator's URL, for migrations. */

@@ -8,21 +8,36 @@ import type { Database } from '../db/database';
 import { readDeliveryFacts } from '../db/deliveries';
 import type { DeliveryRef } from '../domain/delivery-activities';
 import type { DeliveryStarter } from '../http/deps';
+import { ExpressNotices } from './express-notices';
 import type { DeliveryAbout, DeliveryWorkflows } from '../temporal/delivery-starter';
 
 /** Starts under way at once; what comes on top is left to the loop. */
 const MAX_PENDING = 200;
 
+export interface DeliveryStartsOptions {
+  readonly workflows: DeliveryWorkflows;
+  readonly data: Database;
+  readonly log: Logger;
+  /** Whether the loops of the express lane listen. */
+  readonly notify?: boolean;
+}
+
 export class DeliveryStarts implements DeliveryStarter {
   readonly #workflows: DeliveryWorkflows;
   readonly #data: Database;
   readonly #log: Logger;
+  readonly #notices: ExpressNotices | null;
   #pending = 0;
 
-  constructor(workflows: DeliveryWorkflows, data: Database, log: Logger) {
+  constructor({ workflows, data, log, notify = false }: DeliveryStartsOptions) {
+    this.#notices = notify ? new ExpressNotices(data, log) : null;
     this.#workflows = workflows;
     this.#data = data;
     this.#log = log;
+  }
+
+  express(): void {
+    this.#notices?.give();
   }
 
   start(ref: DeliveryRef, about: DeliveryAbout): void {

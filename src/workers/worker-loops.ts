@@ -1,15 +1,22 @@
 /** The loops beside the Temporal workers of `waybill worker`. */
 import type { Logger } from 'pino';
 import type { Database } from '../db/database';
+import { listenExpress } from '../db/notices';
 import type { Queue } from '../domain/workflow-ids';
 import type { Config } from '../schemas/config';
+import type { AttemptServices } from '../services/attempt-services';
 import type { PublishingServices } from '../services/event-publishing';
+import type { ExpressServices } from '../services/express';
 import type { Telemetry } from '../telemetry/telemetry';
 import type { temporalClient } from '../temporal/connections';
+import type { DeliveryWorkflows } from '../temporal/delivery-starter';
 import type { DatabaseClock } from './database-clock';
+import { databaseOptions } from './databases';
 import { attendRound, gateWalk } from './loops/attend';
 import { attendActionsRound } from './loops/attend-actions';
 import { attendBulkReplaysRound } from './loops/attend-bulk-replays';
+import { ExpressLane } from './loops/express';
+import { Hint } from './loops/hint';
 import { runLoop } from './loops/loop';
 import { publishEventsLoop } from './loops/publish-events';
 import { reportFigures } from './loops/report-figures';
@@ -17,6 +24,7 @@ import { sweepLoop } from './loops/sweep';
 import { actionWorkflows, bulkReplayWorkflows, deliveryWorkflows } from './workflows';
 
 const ATTEND_INTERVAL_MS = 500;
+const EXPRESS_INTERVAL_MS = 50;
 const CLOCK_INTERVAL_MS = 30_000;
 
 export interface LoopContext {
@@ -30,6 +38,7 @@ export interface LoopContext {
   readonly clock: DatabaseClock;
   readonly queues: readonly Queue[];
   readonly publishing: PublishingServices;
+  readonly deliveries: AttemptServices;
 }
 
 /** Runs those of the queues that are served until the signal. */
@@ -44,7 +53,8 @@ export async function runWorkerLoops(context: LoopContext): Promise<void> {
   ]);
 }
 
-function deliveryLoops({ config, operations, client, signal, log }: LoopContext): Promise<void>[] {
+function deliveryLoops(context: LoopContext): Promise<void>[] {
+  const { config, operations, client, signal, log } = context;
   const workflows = deliveryWorkflows(config, client);
   const walk = gateWalk();
   return [
@@ -55,7 +65,36 @@ function deliveryLoops({ config, operations, client, signal, log }: LoopContext)
       signal,
       log,
     }),
+    expressLoop(context, workflows),
   ];
+}
+
+async function expressLoop(
+  { config, operations, deliveries, signal, log }: LoopContext,
+  workflows: DeliveryWorkflows,
+): Promise<void> {
+  const hint = new Hint();
+  const services = {
+    attempts: deliveries,
+    start: (ref, about) => workflows.ensure(ref, about),
+  } satisfies ExpressServices;
+  const owner = `express@${String(process.pid)}`;
+  const lane = new ExpressLane({ operations, services, owner, hint, log });
+  const onNotice = () => {
+    hint.wake();
+  };
+  await Promise.all([
+    runLoop({
+      name: 'express',
+      intervalMs: EXPRESS_INTERVAL_MS,
+      round: () => lane.round(),
+      ...{ signal, hint, log },
+    }),
+    config.database.notify
+      ? listenExpress({ ...databaseOptions(config, 'waybill_operations', log), onNotice, signal })
+      : undefined,
+  ]);
+  await lane.drain(config.temporal.shutdownGraceMs);
 }
 
 function bulkReplayLoops({

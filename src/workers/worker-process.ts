@@ -88,9 +88,20 @@ async function start({ config, options, log }: Wanted, closers: Closers): Promis
   );
   const stopping = new AbortController();
   const { signal } = stopping;
-  const { clock, publishing } = services;
+  const { clock, publishing, deliveries } = services;
   const loops = runWorkerLoops({
-    ...{ config, operations, telemetry, log, signal, client, clock, queues, publishing },
+    ...{
+      config,
+      operations,
+      telemetry,
+      log,
+      signal,
+      client,
+      clock,
+      queues,
+      publishing,
+      deliveries,
+    },
   });
   const done = runAll(workers)
     .finally(async () => {

@@ -14,6 +14,7 @@ import type { ActionServices } from '../services/actions/action-services';
 import { actionSigner } from '../services/actions/receipts';
 import { RequestChecks } from '../services/actions/request-checks';
 import type { StartServices } from '../services/actions/starting';
+import { AttemptClosings } from '../services/attempt-closings';
 import type { AttemptServices } from '../services/attempt-services';
 import { loadShippedSchemes } from '../schemas/shipped-schemes';
 import type { CertificationServices } from '../services/certification';
@@ -88,7 +89,7 @@ export async function workerServices(
   return {
     clock,
     deliveries: {
-      ...{ data, secrets, signingKey },
+      ...{ data, secrets, signingKey, closings: new AttemptClosings(data) },
       call: targets.call,
       workflows: workflowTargets(
         parts.client,

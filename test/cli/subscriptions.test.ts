@@ -16,6 +16,8 @@ afterAll(async () => {
   removeHomes();
 });
 
+const CHANGE = ['--events', '*', '--drain', '2', '--lane', 'express'];
+
 const run = (...args: string[]) => waybill(['subscriptions', ...args], env);
 
 test('a subscription is created, found, changed, rotated and ended', async () => {
@@ -34,9 +36,9 @@ test('a subscription is created, found, changed, rotated and ended', async () =>
   expect(listed.stdout).toMatch(/^issues +active +main/m);
   expect((await run('show', 'issues')).stdout).toBe(made.stdout);
 
-  const changed = await run('change', 'issues', '--events', '*', '--drain', '2', '--json');
+  const changed = await run('change', 'issues', ...CHANGE, '--json');
   const before = Subscription.parse(JSON.parse(changed.stdout));
-  expect(before).toMatchObject({ eventTypes: ['*'], drainPerSecond: 2 });
+  expect(before).toMatchObject({ eventTypes: ['*'], drainPerSecond: 2, lane: 'express' });
 
   const rotated = await run('rotate-ingress', 'issues');
   expect(rotated.stdout).toContain(`${before.ingress?.ref ?? ''} works until`);

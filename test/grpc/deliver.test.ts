@@ -12,6 +12,7 @@ import { DEFAULT_LIMITS } from '../../src/grpc/deps';
 import { callLimits } from '../../src/http/rate-limits';
 import type { GrpcServer } from '../../src/grpc/server';
 import { envSecrets } from '../../src/secrets/env';
+import { AttemptClosings } from '../../src/services/attempt-closings';
 import type { AttemptServices } from '../../src/services/attempt-services';
 import { makeAttempt } from '../../src/services/attempts';
 import { deliverService } from '../../src/services/deliver';
@@ -48,6 +49,7 @@ beforeAll(async () => {
   targets = httpTargets({ policy: addressPolicy(data) });
   services = {
     ...{ data, signingKey: rig.key, secrets: envSecrets({}), call: targets.call, random: () => 0 },
+    closings: new AttemptClosings(data),
     workflows: () => Promise.reject(new Error('no workflow is started here')),
     actions: startingActions(data, () => undefined),
   };

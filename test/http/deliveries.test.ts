@@ -203,7 +203,7 @@ describe('a delivery', () => {
     const workflows = new DeliveryWorkflows(new Client({ connection: nowhere }), 'none', timing);
     const said: string[] = [];
     const log = pino({ level: 'warn' }, { write: (line) => void said.push(line) });
-    const starter = new DeliveryStarts(workflows, h.db.as('waybill_data'), log);
+    const starter = new DeliveryStarts({ workflows, data: h.db.as('waybill_data'), log });
     const app = await h.alsoServe({ starter });
     try {
       const answer = await h.call(`/factory/deliveries/${await failed()}/replay`, {

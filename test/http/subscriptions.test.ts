@@ -33,6 +33,7 @@ describe('creating a subscription', () => {
     expect(made.body).toMatchObject({
       ...{ subscriptionId: 'made', connectorId: 'github', state: 'active', active: true },
       ...{ eventTypes: ['push'], targetId: 'given-target', retry: null, drainPerSecond: null },
+      lane: 'durable',
     });
     const { ref, url } = made.body.ingress ?? { ref: '', url: '' };
     expect(ref).toMatch(/^[0-9a-f]{32}$/);
@@ -134,12 +135,12 @@ describe('changing a subscription', () => {
   test('changes what is named, keeps the rest, and tells of it', async () => {
     const { body: made } = await ask('', wish('changed', { drainPerSecond: 5 }));
     const retry = { attempts: 2, backoff: ['1s'] };
-    const change = { eventTypes: ['issues', 'push'], retry };
+    const change = { eventTypes: ['issues', 'push'], retry, lane: 'express' };
     const { status, body } = await ask('/changed', change, { method: 'PATCH' });
     expect(status).toBe(200);
     expect(body).toEqual({
       ...made,
-      eventTypes: ['issues', 'push'],
+      ...{ eventTypes: ['issues', 'push'], lane: 'express' },
       retry: {
         ...{ attempts: 2, backoff: { kind: 'list', delaysMs: [1000] }, jitter: 0.1 },
         ...{ totalSpanMs: null, retryAfterCapMs: 3_600_000 },
@@ -149,7 +150,7 @@ describe('changing a subscription', () => {
     expect((await ask('/changed', change, { method: 'PATCH' })).body).toEqual(body);
     expect(await revision()).toEqual(before);
     const back = await ask('/changed', { retry: null, drainPerSecond: null }, { method: 'PATCH' });
-    expect(back.body).toMatchObject({ retry: null, drainPerSecond: null });
+    expect(back.body).toMatchObject({ retry: null, drainPerSecond: null, lane: 'express' });
     expect(await events('changed')).toEqual([true, true, true]);
   });
 

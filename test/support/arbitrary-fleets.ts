@@ -259,6 +259,7 @@ function subscriptions(draw: Draw, { tenant, id }: Instance, receives: boolean):
         {
           ...{ retry, state: fc.constantFrom('active', 'paused', 'deactivated') },
           drainPerSecond: fc.constantFrom(0.5, 20),
+          lane: fc.constantFrom('durable', 'express'),
         },
         { requiredKeys: [] },
       ),

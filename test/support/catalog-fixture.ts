@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
+import type { Lane } from '../../src/domain/lanes';
 import { DEFAULT_RETRY_PROFILE } from '../../src/domain/retry';
 import type { RetryProfile } from '../../src/domain/retry';
 import type { TestDatabase } from './test-database';
@@ -15,6 +16,7 @@ export interface CatalogFixture {
   readonly subscription: string;
   readonly connector: string;
   readonly ingressRef: string;
+  readonly lane: Lane;
 }
 
 export interface CatalogOptions {
@@ -25,6 +27,7 @@ export interface CatalogOptions {
   /** Of its breaker; without it there is none, since tests of other things share their target. */
   readonly breakerFailures?: number;
   readonly retry?: RetryProfile;
+  readonly lane?: Lane;
   /** Name of a shipped scheme. */
   readonly scheme?: string;
   readonly secrets?: readonly { readonly id: string; readonly ref: string }[];
@@ -49,6 +52,7 @@ export async function insertCatalog(
   const tenant = options.tenant ?? 'acme';
   const subscription = options.subscription ?? 'pushes';
   const connector = options.scheme ?? 'github';
+  const lane = options.lane ?? 'durable';
   const ingressRef = `${tenant}-${subscription}-ingress`;
   const retry = JSON.stringify(options.retry ?? QUICK_RETRY);
   await db.rows(`insert into waybill.settings (default_retry) values ($1) on conflict do nothing`, [
@@ -80,9 +84,9 @@ export async function insertCatalog(
   );
   await db.rows(
     `insert into waybill.subscriptions
-      (tenant_id, subscription_id, instance_id, target_id, event_types, state, retry_profile)
-      values ($1, $2, 'main', $3, $4, 'active', $5)`,
-    [tenant, subscription, `${subscription}-target`, options.eventTypes ?? ['*'], retry],
+      (tenant_id, subscription_id, instance_id, target_id, event_types, state, retry_profile, lane)
+      values ($1, $2, 'main', $3, $4, 'active', $5, $6)`,
+    [...[tenant, subscription, `${subscription}-target`, options.eventTypes ?? ['*'], retry], lane],
   );
   await db.rows(
     `insert into waybill.ingresses
@@ -90,7 +94,7 @@ export async function insertCatalog(
       values ($1, $2, $3, $4, $5)`,
     [ingressRef, tenant, subscription, secretWindows(options), options.bodyLimitBytes ?? 1_000_000],
   );
-  return { tenant, subscription, connector, ingressRef };
+  return { tenant, subscription, connector, ingressRef, lane };
 }
 
 export function shippedScheme(name: string): unknown {

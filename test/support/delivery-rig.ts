@@ -15,12 +15,15 @@ import type { DeliveryRef } from '../../src/domain/delivery-activities';
 import { deliveryId, subscriptionId, tenantId } from '../../src/domain/ids';
 import { deliveryWorkflowId } from '../../src/domain/workflow-ids';
 import { referencedSecrets } from '../../src/secrets/references';
+import { AttemptClosings } from '../../src/services/attempt-closings';
 import type { AttemptServices } from '../../src/services/attempt-services';
 import { generateKeyText, importSigningKey } from '../../src/signing/keys';
 import { httpTargets } from '../../src/targets/http-target';
 import { workflowTargets } from '../../src/temporal/workflow-targets';
 import { DeliveryWorkflows } from '../../src/temporal/delivery-starter';
 import type { DeliveryTiming } from '../../src/temporal/delivery-starter';
+import { ExpressLane } from '../../src/workers/loops/express';
+import { Hint } from '../../src/workers/loops/hint';
 import { attendRound, gateWalk } from '../../src/workers/loops/attend';
 import { runLoop } from '../../src/workers/loops/loop';
 import type { CatalogFixture, CatalogOptions } from './catalog-fixture';
@@ -82,8 +85,9 @@ export class DeliveryRig {
     const targets = httpTargets({
       policy: addressPolicy(db.as('waybill_data')),
     });
+    const data = db.as('waybill_data');
     const services: AttemptServices = {
-      data: db.as('waybill_data'),
+      ...{ data, closings: new AttemptClosings(data) },
       signingKey: await importSigningKey(await generateKeyText()),
       secrets: referencedSecrets({ env: process.env }),
       call: targets.call,
@@ -108,20 +112,18 @@ export class DeliveryRig {
   /**
    * Runs the worker, and releases what waits at gates, until the rig stops.
    * @param slots attempts that it makes at once
+   * @param express whether the loop of the express lane runs, too
    */
-  async work({ slots = 100 } = {}): Promise<void> {
-    const stopping = new AbortController();
-    const loop = runLoop({
-      name: 'attend',
-      intervalMs: 50,
-      round: () => this.attend(),
-      signal: stopping.signal,
-      log: pino({ level: 'silent' }),
-    });
-    this.#closers.unshift(async () => {
-      stopping.abort();
-      await loop;
-    });
+  async work({ slots = 100, express = true } = {}): Promise<void> {
+    this.#loop('attend', () => this.attend());
+    const lane = this.expressLane();
+    if (express) {
+      this.#loop(
+        'express',
+        () => lane.round(),
+        () => lane.drain(2_000),
+      );
+    }
     const connection = await NativeConnection.connect({
       address: required('WAYBILL_TEST_TEMPORAL_ADDRESS'),
     });
@@ -140,6 +142,36 @@ export class DeliveryRig {
       worker.shutdown();
       await running;
       await connection.close();
+    });
+  }
+
+  /** A loop of the express lane. */
+  expressLane(): ExpressLane {
+    return new ExpressLane({
+      operations: this.db.as('waybill_operations'),
+      services: {
+        attempts: this.services,
+        start: (ref, about) => this.workflows().ensure(ref, about),
+      },
+      owner: 'test-lane',
+      hint: new Hint(),
+      log: pino({ level: 'silent' }),
+    });
+  }
+
+  #loop(
+    name: string,
+    round: () => Promise<boolean>,
+    after: () => Promise<void> = () => Promise.resolve(),
+  ): void {
+    const stopping = new AbortController();
+    const { signal } = stopping;
+    const log = pino({ level: 'silent' });
+    const loop = runLoop({ name, intervalMs: 50, round, signal, log });
+    this.#closers.unshift(async () => {
+      stopping.abort();
+      await loop;
+      await after();
     });
   }
 
@@ -179,13 +211,13 @@ export class DeliveryRig {
     return { tenantId: tenantId(fixture.tenant), deliveryId: id };
   }
 
-  /** Accepts and starts its workflow. */
+  /** Accepts, and starts its workflow where its lane has one from the start. */
   async deliver(
     fixture: CatalogFixture,
     timing: Partial<DeliveryTiming> = {},
   ): Promise<DeliveryRef> {
     const ref = await this.accept(fixture);
-    await this.start(ref, fixture, timing);
+    if (fixture.lane === 'durable') await this.start(ref, fixture, timing);
     return ref;
   }
 

@@ -10,6 +10,7 @@ import type { Deliver, DeliverAnswer, DeliverOrder, SentDelivery } from '../../s
 import type { HttpOperation, Outbound } from '../../src/schemas/outbound';
 import { addressPolicy } from '../../src/db/target-addresses';
 import { referencedSecrets } from '../../src/secrets/references';
+import { AttemptClosings } from '../../src/services/attempt-closings';
 import type { AttemptServices } from '../../src/services/attempt-services';
 import { makeAttempt } from '../../src/services/attempts';
 import { deliverService } from '../../src/services/deliver';
@@ -150,6 +151,7 @@ export function attemptServices(
   const targets = httpTargets({ policy: addressPolicy(data) });
   const services: AttemptServices = {
     ...{ data, signingKey, call: targets.call, random: () => 0 },
+    closings: new AttemptClosings(data),
     secrets: referencedSecrets({ env }),
     workflows: () => Promise.reject(new Error('no workflow is started here')),
     actions: startingActions(data, () => undefined),

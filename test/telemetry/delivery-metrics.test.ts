@@ -61,7 +61,7 @@ test('an acknowledged delivery was dispatched once, and its latency is known', a
   expect(sumS).toBeGreaterThan(0);
   expect(sumS).toBeLessThan(10);
   expect(await telemetry.text()).toContain(
-    'tenant="acme",connector="github",direction="inbound",state="Acknowledged"} 1\n',
+    'tenant="acme",connector="github",direction="inbound",lane="durable",state="Acknowledged"} 1\n',
   );
 });
 

@@ -37,7 +37,7 @@ test('the API tells Prometheus what became of each request to an ingress', async
   const text = await telemetry.text();
   const labels = 'tenant="acme",connector="github"';
   const delivery = (state: string, count: number) =>
-    `integration_deliveries_total{${labels},direction="inbound",state="${state}"} ${count}\n`;
+    `integration_deliveries_total{${labels},direction="inbound",lane="durable",state="${state}"} ${count}\n`;
   expect(text).toContain(delivery('Received', 1));
   expect(text).toContain(delivery('Deduplicated', 2));
   expect(text).toContain(delivery('Rejected', 1));

@@ -1,7 +1,10 @@
 /** The exposition text of a real registry: nothing is doubled, and no server is needed. */
 import { createTelemetry, MAX_LABEL_SETS } from '../../src/telemetry/telemetry';
 
-const ABOUT = { tenantId: 'acme', connectorId: 'github', direction: 'inbound' } as const;
+const ABOUT = {
+  ...{ tenantId: 'acme', connectorId: 'github' },
+  ...({ direction: 'inbound', lane: 'express' } as const),
+};
 const FIGURES = {
   connectors: [{ provider: 'github', state: 'active', count: 2 }],
   subscriptions: [{ tenant: 'acme', connector: 'github', count: 3 }],
@@ -11,7 +14,7 @@ const FIGURES = {
 };
 const SOON = 60_000;
 
-test('a state is counted by tenant, connector and direction', async () => {
+test('a state is counted by tenant, connector, direction and lane', async () => {
   const telemetry = createTelemetry({ service: 'waybill-test' });
   telemetry.deliveries.reached('Received', ABOUT);
   telemetry.deliveries.reached('Received', ABOUT);
@@ -19,7 +22,7 @@ test('a state is counted by tenant, connector and direction', async () => {
   const text = await telemetry.text();
   expect(text).toContain('target_info{service_name="waybill-test"} 1\n');
   expect(text).toContain('# TYPE connectsoft_factory_integration_deliveries_total counter\n');
-  const labels = 'tenant="acme",connector="github",direction="inbound"';
+  const labels = 'tenant="acme",connector="github",direction="inbound",lane="express"';
   const name = 'connectsoft_factory_integration_deliveries_total';
   expect(text).toContain(`${name}{${labels},state="Received"} 2\n`);
   expect(text).toContain(`${name}{${labels},state="Failed"} 1\n`);
@@ -32,7 +35,7 @@ test('latency is a histogram in seconds that reaches from milliseconds to an hou
   telemetry.deliveries.dispatchedAfter(1_000, ABOUT);
   const text = await telemetry.text();
   const name = 'connectsoft_factory_integration_delivery_latency';
-  const labels = 'connector="github",direction="inbound"';
+  const labels = 'connector="github",direction="inbound",lane="express"';
   expect(text).toContain(`# TYPE ${name} histogram\n`);
   expect(text).toContain(`${name}_count{${labels}} 2\n`);
   expect(text).toContain(`${name}_sum{${labels}} 1000.02\n`);

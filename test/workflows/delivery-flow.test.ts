@@ -5,6 +5,7 @@
 import { switchSubscription, switchTarget } from '../../src/db/target-flow';
 import type { DeliveryRef } from '../../src/domain/delivery-activities';
 import { tenantId } from '../../src/domain/ids';
+import { LANES } from '../../src/domain/lanes';
 import { DeliveryRig } from '../support/delivery-rig';
 import type { CatalogFixture } from '../support/catalog-fixture';
 import { QUICK_RETRY } from '../support/catalog-fixture';
@@ -39,85 +40,91 @@ const held = (ref: DeliveryRef, why: string) =>
     return row?.detail === why ? true : null;
   });
 
-test('an open breaker defers: nothing is sent, no attempt is used, and an answer to its probe ends it', async () => {
-  const fixture = await rig.catalog({
-    ...{ subscription: 'broken', breakerFailures: 5 },
-    retry: { ...QUICK_RETRY, attempts: 6, backoff: { kind: 'list', delaysMs: [20] } },
+describe.each(LANES)('in the lane %s', (lane) => {
+  test('an open breaker defers: nothing is sent, no attempt is used, and an answer to its probe ends it', async () => {
+    const fixture = await rig.catalog({
+      ...{ lane, subscription: `${lane}-broken`, breakerFailures: 5 },
+      retry: { ...QUICK_RETRY, attempts: 6, backoff: { kind: 'list', delaysMs: [20] } },
+    });
+    rig.receiver.otherwise = { status: 503 };
+    const first = await rig.deliver(fixture, UNPOLLED);
+    await held(first, 'breaker_open');
+    expect(await rig.row(first)).toMatchObject({ state: 'Dispatched', attempts: 5 });
+    await rig.says(first, /Held.*its target failed several times in a row/);
+    const second = await rig.deliver(fixture, UNPOLLED);
+    await held(second, 'breaker_open');
+    expect(await rig.row(second)).toMatchObject({ state: 'Verified', attempts: 0 });
+    expect(rig.receiver.of(second.deliveryId)).toHaveLength(0);
+
+    rig.receiver.otherwise = { status: 200 };
+    await rig.db.rows(
+      `update waybill.target_states set open_until = clock_timestamp() where target_id = $1`,
+      [targetOf(fixture)],
+    );
+    expect(await rig.reaches(first, 'Acknowledged')).toMatchObject({ attempts: 6 });
+    expect(await rig.reaches(second, 'Acknowledged')).toMatchObject({ attempts: 1 });
   });
-  rig.receiver.otherwise = { status: 503 };
-  const first = await rig.deliver(fixture, UNPOLLED);
-  await held(first, 'breaker_open');
-  expect(await rig.row(first)).toMatchObject({ state: 'Dispatched', attempts: 5 });
-  await rig.says(first, /Held.*its target failed several times in a row/);
-  const second = await rig.deliver(fixture, UNPOLLED);
-  await held(second, 'breaker_open');
-  expect(await rig.row(second)).toMatchObject({ state: 'Verified', attempts: 0 });
-  expect(rig.receiver.of(second.deliveryId)).toHaveLength(0);
 
-  rig.receiver.otherwise = { status: 200 };
-  await rig.db.rows(
-    `update waybill.target_states set open_until = clock_timestamp() where target_id = $1`,
-    [targetOf(fixture)],
-  );
-  expect(await rig.reaches(first, 'Acknowledged')).toMatchObject({ attempts: 6 });
-  expect(await rig.reaches(second, 'Acknowledged')).toMatchObject({ attempts: 1 });
-});
-
-test('deliveries of a paused target are accepted and wait, and go on when it is resumed', async () => {
-  const fixture = await rig.catalog({ subscription: 'paused' });
-  await switched(fixture, true);
-  const refs = [await rig.deliver(fixture, UNPOLLED), await rig.deliver(fixture, UNPOLLED)];
-  for (const ref of refs) await held(ref, 'target_paused');
-  await rig.says(refs[0] as DeliveryRef, /its target is paused.*waybill targets resume/);
-  await switched(fixture, false);
-  for (const ref of refs) await rig.reaches(ref, 'Acknowledged');
-});
-
-test('a target that is paused during an attempt keeps its answer, and the retry waits', async () => {
-  const fixture = await rig.catalog({ subscription: 'between', timeoutMs: 400 });
-  rig.receiver.answers.push('hang');
-  const seen = rig.receiver.calls.length;
-  const ref = await rig.deliver(fixture, UNPOLLED);
-  await rig.receiver.seen(seen + 1);
-  await switched(fixture, true);
-  await held(ref, 'target_paused');
-  expect(await rig.row(ref)).toMatchObject({ attempts: 1 });
-  await switched(fixture, false);
-  expect(await rig.reaches(ref, 'Acknowledged')).toMatchObject({ attempts: 2 });
-});
-
-test('a paused subscription collects, and its deliveries are woken when it is resumed', async () => {
-  const fixture = await rig.catalog({ subscription: 'collecting' });
-  const at = { tenantId: ACME, id: fixture.subscription, ...WHO };
-  await switchSubscription(rig.services.data, { ...at, pause: true });
-  const ref = await rig.deliver(fixture, UNPOLLED);
-  await held(ref, 'paused');
-  await switchSubscription(rig.services.data, { ...at, pause: false });
-  await rig.reaches(ref, 'Acknowledged');
-});
-
-test('a target that hangs has no more attempts under way than it takes, and holds up no other one', async () => {
-  const hanging = await rig.catalog({
-    subscription: 'hanging',
-    targetUrl: `${rig.receiver.url}/hang`,
-    timeoutMs: 600,
+  test('deliveries of a paused target are accepted and wait, and go on when it is resumed', async () => {
+    const fixture = await rig.catalog({ lane, subscription: `${lane}-paused` });
+    await switched(fixture, true);
+    const refs = [await rig.deliver(fixture, UNPOLLED), await rig.deliver(fixture, UNPOLLED)];
+    for (const ref of refs) await held(ref, 'target_paused');
+    await rig.says(refs[0] as DeliveryRef, /its target is paused.*waybill targets resume/);
+    await switched(fixture, false);
+    for (const ref of refs) await rig.reaches(ref, 'Acknowledged');
   });
-  await rig.db.rows(`update waybill.targets set max_in_flight = 2 where target_id = $1`, [
-    targetOf(hanging),
-  ]);
-  rig.receiver.otherwise = 'hang';
-  const refs = await Promise.all(Array.from({ length: 6 }, () => rig.deliver(hanging, UNPOLLED)));
-  const sent = () => rig.receiver.calls.filter(({ path }) => path === '/hang').length;
-  await until('its room is taken', () => Promise.resolve(sent() === 2 ? true : null));
-  await until('the others wait', async () => {
-    const rows = await rig.db.rows(`select from waybill.deliveries where gate = $1`, [
-      `busy/${targetOf(hanging)}`,
+
+  test('a target that is paused during an attempt keeps its answer, and the retry waits', async () => {
+    const fixture = await rig.catalog({ lane, subscription: `${lane}-between`, timeoutMs: 400 });
+    rig.receiver.answers.push('hang');
+    const seen = rig.receiver.calls.length;
+    const ref = await rig.deliver(fixture, UNPOLLED);
+    await rig.receiver.seen(seen + 1);
+    await switched(fixture, true);
+    await held(ref, 'target_paused');
+    expect(await rig.row(ref)).toMatchObject({ attempts: 1 });
+    await switched(fixture, false);
+    expect(await rig.reaches(ref, 'Acknowledged')).toMatchObject({ attempts: 2 });
+  });
+
+  test('a paused subscription collects, and its deliveries are woken when it is resumed', async () => {
+    const fixture = await rig.catalog({ lane, subscription: `${lane}-collecting` });
+    const at = { tenantId: ACME, id: fixture.subscription, ...WHO };
+    await switchSubscription(rig.services.data, { ...at, pause: true });
+    const ref = await rig.deliver(fixture, UNPOLLED);
+    await held(ref, 'paused');
+    await switchSubscription(rig.services.data, { ...at, pause: false });
+    await rig.reaches(ref, 'Acknowledged');
+  });
+
+  test('a target that hangs has no more attempts under way than it takes, and holds up no other one', async () => {
+    const hanging = await rig.catalog({
+      lane,
+      subscription: `${lane}-hanging`,
+      targetUrl: `${rig.receiver.url}/hang-${lane}`,
+      timeoutMs: 600,
+    });
+    await rig.db.rows(`update waybill.targets set max_in_flight = 2 where target_id = $1`, [
+      targetOf(hanging),
     ]);
-    return rows.length === 4 ? true : null;
+    rig.receiver.otherwise = 'hang';
+    const refs = await Promise.all(Array.from({ length: 6 }, () => rig.deliver(hanging, UNPOLLED)));
+    const sent = () => rig.receiver.calls.filter(({ path }) => path === `/hang-${lane}`).length;
+    await until('its room is taken', () => Promise.resolve(sent() === 2 ? true : null));
+    await until('the others wait', async () => {
+      // At its gate, or for the loop: neither has used an attempt.
+      const rows = await rig.db.rows(
+        `select from waybill.deliveries where attempts = 0
+          and (gate = $1 or (driver = 'loop' and subscription_id = $2))`,
+        [`busy/${targetOf(hanging)}`, hanging.subscription],
+      );
+      return rows.length === 4 ? true : null;
+    });
+    expect(sent()).toBe(2);
+    rig.receiver.otherwise = { status: 200 };
+    const other = await rig.catalog({ lane, subscription: `${lane}-healthy` });
+    await rig.reaches(await rig.deliver(other, UNPOLLED), 'Acknowledged');
+    for (const ref of refs) await rig.reaches(ref, 'Acknowledged');
   });
-  expect(sent()).toBe(2);
-  rig.receiver.otherwise = { status: 200 };
-  const other = await rig.catalog({ subscription: 'healthy' });
-  await rig.reaches(await rig.deliver(other, UNPOLLED), 'Acknowledged');
-  for (const ref of refs) await rig.reaches(ref, 'Acknowledged');
 });

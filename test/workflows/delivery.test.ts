@@ -4,6 +4,7 @@
  */
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
+import { LANES, type Lane } from '../../src/domain/lanes';
 import { publicKeySet } from '../../src/signing/keys';
 import { verifyReceiptChain } from '../../src/signing/receipts/verify-chain';
 import { decideReplay } from '../../src/services/replays';
@@ -13,10 +14,13 @@ import type { CatalogFixture } from '../support/catalog-fixture';
 
 let rig: DeliveryRig;
 let fixture: CatalogFixture;
+let fixtures: Readonly<Record<Lane, CatalogFixture>>;
 
 beforeAll(async () => {
   rig = await DeliveryRig.start();
   fixture = await rig.catalog();
+  const express = await rig.catalog({ lane: 'express', subscription: 'express' });
+  fixtures = { durable: fixture, express };
   await rig.work();
 });
 afterAll(async () => {
@@ -53,71 +57,6 @@ test('a delivery that succeeds at once costs 11 history events', async () => {
   await rig.handle(ref).result();
   const history = await rig.handle(ref).fetchHistory();
   expect(history.events).toHaveLength(11);
-});
-
-test('a refusing target is tried as often as the profile says, then the delivery fails', async () => {
-  rig.receiver.otherwise = { status: 503 };
-  const ref = await rig.deliver(fixture);
-  const row = await rig.reaches(ref, 'Failed');
-  expect(row).toMatchObject({ attempts: 3, reason: 'status_refused' });
-  expect(rig.receiver.of(ref.deliveryId)).toHaveLength(3);
-  expect(await rig.events(ref)).toEqual(['delivery-received', 'delivery-failed']);
-});
-
-test('a failed delivery is found by state and tenant, and its page says what to do', async () => {
-  rig.receiver.otherwise = { status: 404 };
-  const ref = await rig.deliver(fixture);
-  await rig.reaches(ref, 'Failed');
-  await until('it is listed', async () => {
-    const query =
-      'WaybillState = "Failed" and WaybillTenant = "acme" and WaybillWaitingSince is not null';
-    for await (const found of rig.client.workflow.list({ query })) {
-      if (found.workflowId.endsWith(ref.deliveryId)) return found;
-    }
-    return null;
-  });
-  const details = await rig.says(ref, /Failed/);
-  expect(details).toContain('replay');
-  expect(details).toContain(ref.deliveryId);
-});
-
-test('a replay gets a new budget, the same delivery id and a new attempt', async () => {
-  rig.receiver.otherwise = { status: 503 };
-  const ref = await rig.deliver(fixture);
-  await rig.reaches(ref, 'Failed');
-  rig.receiver.otherwise = { status: 200 };
-  expect(await decideReplay(rig.services, ref, WHO)).toEqual({ kind: 'replayed', series: 2 });
-  await rig.workflows().nudge(ref, about());
-  await expect(rig.handle(ref).result()).resolves.toEqual({ state: 'Acknowledged' });
-  expect(await rig.row(ref)).toMatchObject({ attempts: 4, series: 2 });
-  expect(rig.receiver.of(ref.deliveryId).at(-1)?.headers).toMatchObject({
-    'waybill-attempt': '4',
-    'waybill-replay': '1',
-  });
-  expect(await rig.events(ref)).toEqual([
-    'delivery-received',
-    'delivery-failed',
-    'delivery-replayed',
-    'delivery-dispatched',
-  ]);
-  const jwks = publicKeySet([rig.services.signingKey]);
-  const receipts = await rig.receipts(ref);
-  expect(receipts).toHaveLength(3);
-  expect(await verifyReceiptChain(receipts, jwks)).toMatchObject({ ok: true });
-});
-
-test('the signal from the Temporal UI replays a failed delivery', async () => {
-  rig.receiver.otherwise = { status: 503 };
-  const ref = await rig.deliver(fixture);
-  await rig.reaches(ref, 'Failed');
-  rig.receiver.otherwise = { status: 200 };
-  await rig.handle(ref).signal('replay', { by: 'grace', reason: 'repaired' });
-  await expect(rig.handle(ref).result()).resolves.toEqual({ state: 'Acknowledged' });
-  const audit = await rig.db.rows(
-    `select actor, detail->>'reason' as reason from waybill.audit_log where subject = $1`,
-    [`delivery/${ref.deliveryId}`],
-  );
-  expect(audit).toEqual([{ actor: 'grace', reason: 'repaired' }]);
 });
 
 test('a replay signal is decided by the row: refused while it is not failed, and not kept', async () => {
@@ -186,23 +125,6 @@ test('a workflow that was terminated goes on from the row', async () => {
   expect(rig.receiver.of(ref.deliveryId)).toHaveLength(2);
 });
 
-test('a gone target pauses the subscription, which collects until it is resumed', async () => {
-  const gone = await rig.catalog({ subscription: 'gone' });
-  rig.receiver.answers.push({ status: 410 });
-  const first = await rig.deliver(gone);
-  expect(await rig.reaches(first, 'Failed')).toMatchObject({ attempts: 1, reason: 'target_gone' });
-  const second = await rig.deliver(gone);
-  await until('the second is held', async () =>
-    (await rig.row(second)).reason === 'held' ? true : null,
-  );
-  await rig.says(second, /Held/);
-  expect(rig.receiver.of(second.deliveryId)).toHaveLength(0);
-  await rig.db.rows(
-    `update waybill.subscriptions set state = 'active', pause_reason = null where subscription_id = 'gone'`,
-  );
-  await rig.reaches(second, 'Acknowledged');
-});
-
 test('an unknown delivery ends its workflow', async () => {
   const ref = { ...(await rig.accept(fixture)), tenantId: 'nobody' as never };
   await rig.start(ref, fixture);
@@ -224,7 +146,7 @@ function about() {
 
 test('while an attempt cannot be made, the delivery waits and says so, then goes on', async () => {
   const ref = await rig.accept(fixture);
-  const open = 'function waybill.open_attempt(text, uuid, text)';
+  const open = 'function waybill.open_attempt(text, uuid, text, text)';
   await rig.db.rows(`revoke execute on ${open} from waybill_data`);
   await rig.start(ref, fixture);
   await rig.says(ref, /could not be made/);
@@ -232,19 +154,108 @@ test('while an attempt cannot be made, the delivery waits and says so, then goes
   await rig.reaches(ref, 'Acknowledged');
 });
 
-test.each([
-  ['is missing', 'env:TEST_NO_SUCH_SECRET'],
-  ['is no key', 'env:PATH'],
-])(
-  'a target secret that %s sends nothing, is tried again and then says why',
-  async (_what, secretRef) => {
-    const unsigned = await rig.catalog({
-      subscription: `unsigned-${secretRef.slice(4).toLowerCase().replaceAll('_', '-')}`,
-      targetSecretRefs: [secretRef],
-    });
-    const ref = await rig.deliver(unsigned);
+describe.each(LANES)('in the lane %s', (lane) => {
+  test('a refusing target is tried as often as the profile says, then the delivery fails', async () => {
+    rig.receiver.otherwise = { status: 503 };
+    const ref = await rig.deliver(fixtures[lane]);
     const row = await rig.reaches(ref, 'Failed');
-    expect(row).toMatchObject({ attempts: 3, reason: 'secret_unavailable' });
-    expect(rig.receiver.of(ref.deliveryId)).toHaveLength(0);
-  },
-);
+    expect(row).toMatchObject({ attempts: 3, reason: 'status_refused' });
+    expect(rig.receiver.of(ref.deliveryId)).toHaveLength(3);
+    expect(await rig.events(ref)).toEqual(['delivery-received', 'delivery-failed']);
+  });
+
+  test('a failed delivery is found by state and tenant, and its page says what to do', async () => {
+    rig.receiver.otherwise = { status: 404 };
+    const ref = await rig.deliver(fixtures[lane]);
+    await rig.reaches(ref, 'Failed');
+    await until('it is listed', async () => {
+      const query =
+        'WaybillState = "Failed" and WaybillTenant = "acme" and WaybillWaitingSince is not null';
+      for await (const found of rig.client.workflow.list({ query })) {
+        if (found.workflowId.endsWith(ref.deliveryId)) return found;
+      }
+      return null;
+    });
+    const details = await rig.says(ref, /Failed/);
+    expect(details).toContain('replay');
+    expect(details).toContain(ref.deliveryId);
+  });
+
+  test('a replay gets a new budget, the same delivery id and a new attempt', async () => {
+    rig.receiver.otherwise = { status: 503 };
+    const ref = await rig.deliver(fixtures[lane]);
+    await rig.reaches(ref, 'Failed');
+    rig.receiver.otherwise = { status: 200 };
+    expect(await decideReplay(rig.services, ref, WHO)).toEqual({ kind: 'replayed', series: 2 });
+    await rig.workflows().nudge(ref, about());
+    await expect(rig.handle(ref).result()).resolves.toEqual({ state: 'Acknowledged' });
+    expect(await rig.row(ref)).toMatchObject({ attempts: 4, series: 2 });
+    expect(rig.receiver.of(ref.deliveryId).at(-1)?.headers).toMatchObject({
+      'waybill-attempt': '4',
+      'waybill-replay': '1',
+    });
+    expect(await rig.events(ref)).toEqual([
+      'delivery-received',
+      'delivery-failed',
+      'delivery-replayed',
+      'delivery-dispatched',
+    ]);
+    const jwks = publicKeySet([rig.services.signingKey]);
+    const receipts = await rig.receipts(ref);
+    expect(receipts).toHaveLength(3);
+    expect(await verifyReceiptChain(receipts, jwks)).toMatchObject({ ok: true });
+  });
+
+  test('the signal from the Temporal UI replays a failed delivery', async () => {
+    rig.receiver.otherwise = { status: 503 };
+    const ref = await rig.deliver(fixtures[lane]);
+    await rig.reaches(ref, 'Failed');
+    rig.receiver.otherwise = { status: 200 };
+    await rig.handle(ref).signal('replay', { by: 'grace', reason: 'repaired' });
+    await expect(rig.handle(ref).result()).resolves.toEqual({ state: 'Acknowledged' });
+    const audit = await rig.db.rows(
+      `select actor, detail->>'reason' as reason from waybill.audit_log where subject = $1`,
+      [`delivery/${ref.deliveryId}`],
+    );
+    expect(audit).toEqual([{ actor: 'grace', reason: 'repaired' }]);
+  });
+
+  test('a gone target pauses the subscription, which collects until it is resumed', async () => {
+    const gone = await rig.catalog({ lane, subscription: `${lane}-gone` });
+    rig.receiver.answers.push({ status: 410 });
+    const first = await rig.deliver(gone);
+    expect(await rig.reaches(first, 'Failed')).toMatchObject({
+      attempts: 1,
+      reason: 'target_gone',
+    });
+    const second = await rig.deliver(gone);
+    await until('the second is held', async () =>
+      (await rig.row(second)).reason === 'held' ? true : null,
+    );
+    await rig.says(second, /Held/);
+    expect(rig.receiver.of(second.deliveryId)).toHaveLength(0);
+    await rig.db.rows(
+      `update waybill.subscriptions set state = 'active', pause_reason = null where subscription_id = $1`,
+      [gone.subscription],
+    );
+    await rig.reaches(second, 'Acknowledged');
+  });
+
+  test.each([
+    ['is missing', 'env:TEST_NO_SUCH_SECRET'],
+    ['is no key', 'env:PATH'],
+  ])(
+    'a target secret that %s sends nothing, is tried again and then says why',
+    async (_what, secretRef) => {
+      const unsigned = await rig.catalog({
+        lane,
+        subscription: `unsigned-${lane}-${secretRef.slice(4).toLowerCase().replaceAll('_', '-')}`,
+        targetSecretRefs: [secretRef],
+      });
+      const ref = await rig.deliver(unsigned);
+      const row = await rig.reaches(ref, 'Failed');
+      expect(row).toMatchObject({ attempts: 3, reason: 'secret_unavailable' });
+      expect(rig.receiver.of(ref.deliveryId)).toHaveLength(0);
+    },
+  );
+});

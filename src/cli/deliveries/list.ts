@@ -76,6 +76,7 @@ const COLUMNS: readonly Column<DeliverySummary>[] = [
   { title: 'state', value: (row) => row.state },
   { title: 'event', value: (row) => row.eventType },
   { title: 'subscription', value: (row) => row.subscriptionId ?? '-', optional: 3 },
+  { title: 'lane', value: (row) => row.lane, optional: 5 },
   { title: 'tries', value: (row) => String(row.attempts), optional: 2 },
   { title: 'received', value: (row) => secondsOf(row.receivedAt), optional: 1 },
   { title: 'reason', value: (row) => row.reason ?? '', optional: 4 },

@@ -14,6 +14,7 @@ export function deliveryPage(delivery: DeliveryHistory, width: number): string {
     facts([
       ['delivery', delivery.deliveryId],
       ['state', stateText(delivery)],
+      ['lane', delivery.lane],
       ['waits for', waitsFor(delivery)],
       [
         delivery.direction === 'inbound' ? 'event' : 'operation',
@@ -26,7 +27,7 @@ export function deliveryPage(delivery: DeliveryHistory, width: number): string {
       ['payload', payloadText(delivery)],
       ['repeats', repeatText(delivery)],
       ['made of', readmissionText(delivery)],
-      ['Temporal', delivery.workflowUrl ?? delivery.workflowId ?? 'no workflow: never dispatched'],
+      ['Temporal', delivery.workflowUrl ?? delivery.workflowId ?? withoutWorkflow(delivery)],
     ]),
     titled('evidence', facts(Object.entries(delivery.evidence).map(([k, v]) => [k, plain(v)]))),
     titled('attempts', table(ATTEMPTS, delivery.attemptHistory, width)),
@@ -102,6 +103,10 @@ function lateText({ attemptHistory }: DeliveryHistory): string {
       return [[`attempt ${attempt}`, `${plain(outcome)}: ${plain(detail)}`]];
     }),
   );
+}
+
+function withoutWorkflow({ driver }: DeliveryHistory): string {
+  return `no workflow: ${driver === 'loop' ? 'the express lane needed none' : 'never dispatched'}`;
 }
 
 function stateText({ state, attempts, series }: DeliveryHistory): string {

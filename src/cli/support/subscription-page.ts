@@ -16,6 +16,7 @@ function pageOf(of: Subscription): string {
     ['state', of.pauseReason === null ? of.state : `${of.state} (${of.pauseReason})`],
     ['instance', `${of.instanceId}, ${of.connectorId} ${of.version}`],
     ['target', of.targetId],
+    ['lane', of.lane],
     ['event types', of.eventTypes.join(', ')],
     ['last delivery', of.lastDeliveryAt === null ? '-' : secondsOf(of.lastDeliveryAt)],
   ];

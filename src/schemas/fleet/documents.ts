@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { CONNECTOR_STATUSES } from '../../domain/connector-states';
+import { LANES } from '../../domain/lanes';
 import { byteSize } from '../byte-sizes';
 import { Duration } from '../durations';
 import { Name } from '../names';
@@ -187,6 +188,7 @@ export const SubscriptionDocument = z.strictObject({
   eventTypes: EventTypes,
   state: z.enum(SUBSCRIPTION_STATES).nullable().default(null),
   retry: Retry,
+  lane: z.enum(LANES).default('durable'),
   drainPerSecond: z.number().min(0.001).max(1000).nullable().default(null),
   ingress: Ingress.nullable().default(null),
 });

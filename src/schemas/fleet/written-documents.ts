@@ -196,6 +196,7 @@ export function writtenSubscription(row: SubscriptionRow): WrittenDocument {
   return {
     ...{ kind: 'Subscription', tenant, id, instance, target, eventTypes, state },
     retry: writtenRetry(retry),
+    lane: row.lane === 'durable' ? undefined : row.lane,
     drainPerSecond: row.drainPerSecond ?? undefined,
     ...(ingress && {
       ingress: {

@@ -31,6 +31,7 @@ function subscriptionRow(thing: SubscriptionDocument, published: Published): Sub
   return {
     ...{ tenant, id, instance, target, eventTypes, state },
     retry: asJson(thing.retry),
+    lane: thing.lane,
     drainPerSecond: thing.drainPerSecond,
     pauseReason: state === 'paused' ? (before?.pauseReason ?? null) : null,
     ingress:

@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../../db/database';
 import type { GatePlace } from '../../db/deliveries';
 import { BEFORE_ALL_GATES, claimUnattended, releaseGated } from '../../db/deliveries';
+import { claimUnshown } from '../../db/express-deliveries';
 import { wakeEnded } from '../../db/subscriptions';
 import { deliveryId, tenantId } from '../../domain/ids';
 import type { UnattendedDelivery } from '../../schemas/delivery-rows';
@@ -41,11 +42,16 @@ export async function attendRound(options: AttendOptions): Promise<boolean> {
   const { operations, walk } = options;
   walk.after = await releaseGated(operations, RELEASED_AT_ONCE, walk.after);
   await wakeEnded(operations, RELEASED_AT_ONCE);
+  const attending = { attend: (row: UnattendedDelivery) => attend(options, row), log: options.log };
+  await attendClaimed({
+    ...attending,
+    claim: (limit) => claimUnshown(operations, limit, CLAIM_MS),
+    what: 'failed express deliveries',
+  });
   return await attendClaimed({
-    claim: (limit) => claimUnattended(options.operations, limit, CLAIM_MS),
-    attend: (row) => attend(options, row),
+    ...attending,
+    claim: (limit) => claimUnattended(operations, limit, CLAIM_MS),
     what: 'live deliveries',
-    log: options.log,
   });
 }
 

@@ -1,6 +1,6 @@
 /** A loop that polls: never two rounds at once, never faster than asked, ends on its signal. */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { Hint } from './hint';
 
 export interface LoopOptions {
   readonly name: string;
@@ -9,12 +9,14 @@ export interface LoopOptions {
   /** One round; true when there is more to do at once. */
   readonly round: () => Promise<boolean>;
   readonly signal: AbortSignal;
+  /** Ends a pause early. */
+  readonly hint?: Hint;
   readonly log: Logger;
 }
 
 /** Runs until the signal; a round that fails is logged and tried again after a pause. */
 export async function runLoop(options: LoopOptions): Promise<void> {
-  const { name, intervalMs, round, signal, log } = options;
+  const { name, intervalMs, round, signal, log, hint = new Hint() } = options;
   while (!signal.aborted) {
     let more = false;
     try {
@@ -22,6 +24,6 @@ export async function runLoop(options: LoopOptions): Promise<void> {
     } catch (error) {
       log.warn({ loop: name, err: error instanceof Error ? error.message : error }, 'round failed');
     }
-    if (!more) await delay(intervalMs, undefined, { signal }).catch(() => undefined);
+    if (!more) await hint.wait(intervalMs, signal);
   }
 }

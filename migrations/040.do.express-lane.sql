@@ -1,0 +1,128 @@
+-- The express lane: a loop makes the first attempt of what subscriptions of that lane accept. To claim is to
+-- open that attempt (docs/decisions, 20).
+
+-- Tenants with deliveries that wait for the loop, at most p_limit from behind p_after on. Across tenants: for
+-- waybill_operations.
+create function waybill.express_tenants(p_after text, p_limit integer) returns setof text language sql
+begin atomic
+  -- One index probe for each.
+  with recursive waiting as (
+    (select d.tenant_id from waybill.deliveries d
+      where d.driver = 'loop' and d.state = 'Received' and d.tenant_id > p_after
+      order by d.tenant_id limit 1)
+    union all
+    select n.tenant_id from waiting w cross join lateral (
+      select d.tenant_id from waybill.deliveries d
+        where d.driver = 'loop' and d.state = 'Received' and d.tenant_id > w.tenant_id
+        order by d.tenant_id limit 1) n)
+  select tenant_id from waiting limit p_limit;
+end;
+
+-- Opens the first attempt of up to p_limit deliveries of a tenant that wait for the loop, oldest first, an
+-- equal share of each subscription and then whatever there is; no more at a target than it and its tenant
+-- have room for: the others go on waiting. Answers what open_attempt does of each, and what people are shown
+-- of its workflow, should it need one. What is not opened is the workflow's now.
+create function waybill.claim_express(p_tenant text, p_owner text, p_limit integer)
+returns table (delivery_id uuid, connector_id text, event_type text, subscription_id text,
+               answer text, info jsonb, payload bytea) language plpgsql as $$
+declare
+  g record;
+  v_left integer := p_limit;
+  v_room integer;
+  v_ids uuid[];
+begin
+  perform set_config('waybill.tenant', p_tenant, true);
+  -- Whoever opens attempts of the tenant counts under it: what is found to be free now stays so.
+  perform pg_advisory_xact_lock(hashtextextended(format('waybill.in_flight/%s', p_tenant), 0));
+  for g in
+    with recursive waiting as (
+      (select d.subscription_id from waybill.deliveries d
+        where d.tenant_id = p_tenant and d.driver = 'loop' and d.state = 'Received'
+        order by d.subscription_id limit 1)
+      union all
+      select n.subscription_id from waiting w cross join lateral (
+        select d.subscription_id from waybill.deliveries d
+          where d.tenant_id = p_tenant and d.driver = 'loop' and d.state = 'Received'
+            and d.subscription_id > w.subscription_id
+          order by d.subscription_id limit 1) n)
+    select w.subscription_id, t.target_id, t.kind, t.max_in_flight, x.pass,
+        case x.pass when 1 then greatest(1, p_limit / count(*) over (partition by x.pass)::integer)
+          else p_limit end as share
+      from waiting w
+      join waybill.subscriptions s on s.tenant_id = p_tenant and s.subscription_id = w.subscription_id
+      join waybill.targets t on t.tenant_id = p_tenant and t.target_id = s.target_id
+      cross join (values (1), (2)) x (pass)
+      -- Another order each time: whoever has much waiting does not always come first.
+      order by x.pass, random()
+  loop
+    exit when v_left <= 0;
+    v_room := least(v_left, g.share);
+    if g.kind = 'http' then
+      v_room := least(v_room, g.max_in_flight - waybill.in_flight(p_tenant, g.target_id),
+        (select s.tenant_in_flight from waybill.settings s) - waybill.tenant_in_flight(p_tenant));
+    end if;
+    if v_room <= 0 then continue; end if;
+    with picked as materialized (
+      select d.delivery_id as id, d.received_at from waybill.deliveries d
+        where d.tenant_id = p_tenant and d.subscription_id = g.subscription_id
+          and d.driver = 'loop' and d.state = 'Received'
+        order by d.received_at, d.delivery_id limit v_room for update skip locked
+    )
+    select coalesce(array_agg(p.id order by p.received_at, p.id), '{}') into v_ids from picked p;
+    v_left := v_left - cardinality(v_ids);
+    return query
+      select i.id, d.connector_id, d.event_type, d.subscription_id, o.answer, o.info, o.payload
+        from unnest(v_ids) with ordinality i (id, place)
+        join waybill.deliveries d on d.tenant_id = p_tenant and d.delivery_id = i.id
+        cross join lateral waybill.open_attempt(p_tenant, i.id, p_owner, 'loop') o
+        order by i.place;
+  end loop;
+end
+$$;
+
+-- Closes attempts of a tenant, each {deliveryId, attempt, close, receipt} as close_attempt takes them, all of
+-- them or none. Answers what that does of each, in their order.
+create function waybill.close_attempts(p_tenant text, p_closings jsonb) returns jsonb language plpgsql as $$
+declare
+  c record;
+  v_answers jsonb[] := array_fill(null::jsonb, array[jsonb_array_length(p_closings)]);
+begin
+  -- Everybody takes rows in the same order.
+  for c in select x.f, x.place from jsonb_array_elements(p_closings) with ordinality x (f, place)
+    order by x.f->>'deliveryId', x.place
+  loop
+    v_answers[c.place] := waybill.close_attempt(p_tenant, (c.f->>'deliveryId')::uuid,
+      (c.f->>'attempt')::integer, c.f->'close', nullif(c.f->'receipt', 'null'));
+  end loop;
+  return to_jsonb(v_answers);
+end
+$$;
+
+-- Claims deliveries that failed in the loop's hands and whose workflow nobody has started in time. Across
+-- tenants: for waybill_operations.
+create function waybill.claim_unshown(p_limit integer, p_push_ms integer)
+returns table (tenant_id text, delivery_id uuid, state text, connector_id text, event_type text,
+               subscription_id text, wake boolean) language sql
+begin atomic
+  with due as materialized (
+    select d.tenant_id, d.delivery_id from waybill.deliveries d
+      where d.show_at <= clock_timestamp()
+      order by d.show_at limit p_limit for update skip locked
+  )
+  update waybill.deliveries d
+    set show_at = clock_timestamp() + make_interval(secs => p_push_ms / 1000.0)
+    from due where d.tenant_id = due.tenant_id and d.delivery_id = due.delivery_id
+    returning d.tenant_id, d.delivery_id, d.state, d.connector_id, d.event_type, d.subscription_id, false;
+end;
+
+revoke execute on all functions in schema waybill from public;
+grant execute on function waybill.current_tenant() to public;
+grant update (show_at) on waybill.deliveries to waybill_operations;
+grant execute on function
+  waybill.express_tenants(text, integer),
+  waybill.claim_unshown(integer, integer)
+  to waybill_operations;
+grant execute on function
+  waybill.claim_express(text, text, integer),
+  waybill.close_attempts(text, jsonb)
+  to waybill_data;

@@ -1,0 +1,38 @@
+/** Closing several attempts of a tenant in one statement. */
+import { z } from 'zod';
+import type { DeliveryRef } from '../domain/delivery-activities';
+import type { ReceiptRow } from '../domain/receipts';
+import { CloseAttemptAnswer } from '../schemas/delivery-rows';
+import type { Database, Statement } from './database';
+import { onlyRow } from './database';
+import { closeAttempt, type AttemptClose } from './deliveries';
+
+export const closingStatements = {
+  closeAll: {
+    name: 'attempts_close',
+    text: 'select waybill.close_attempts($1, $2) as answers',
+  },
+} as const satisfies Record<string, Statement>;
+
+export interface ClosingAttempt {
+  readonly at: DeliveryRef & { readonly attempt: number };
+  readonly close: AttemptClose;
+  /** Null where the delivery goes on. */
+  readonly receipt: ReceiptRow | null;
+}
+
+/** Closes each as `closeAttempt` does, all of them or none; the answers are in their order. */
+export async function closeAttempts(
+  db: Database,
+  closings: readonly ClosingAttempt[],
+): Promise<CloseAttemptAnswer[]> {
+  const [first, ...others] = closings;
+  if (first === undefined) return [];
+  if (others.length === 0) return [await closeAttempt(db, first.at, first.close, first.receipt)];
+  const items = closings.map(({ at: { deliveryId, attempt }, close, receipt }) => {
+    return { deliveryId, attempt, close, receipt };
+  });
+  const values = [first.at.tenantId, JSON.stringify(items)];
+  const rows = await db.query(closingStatements.closeAll, values);
+  return z.array(CloseAttemptAnswer).parse(onlyRow(rows)['answers']);
+}

@@ -1,0 +1,65 @@
+/**
+ * Notices by which one process tells others that there is something for them (`LISTEN`, `NOTIFY`). They are
+ * hints: one that is lost is made good by looking.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { connection, type Database, type DatabaseOptions, type Statement } from './database';
+
+/** Something waits for the loop of the express lane. */
+const CHANNEL = 'waybill_express';
+
+export const noticeStatements = {
+  // Committed without waiting for the disk: it has nothing to lose.
+  express: {
+    name: 'notice_express',
+    text: `select set_config('synchronous_commit', 'off', true), pg_notify('${CHANNEL}', '')`,
+  },
+} as const satisfies Record<string, Statement>;
+
+/** @throws WaybillError `storage_unavailable` */
+export async function noticeExpress(db: Database): Promise<void> {
+  await db.query(noticeStatements.express, []);
+}
+
+export interface ListenOptions extends Pick<DatabaseOptions, 'url' | 'role' | 'onIdleError'> {
+  /** Called for each notice, and once for each connection: what came before it was not heard. */
+  readonly onNotice: () => void;
+  readonly signal: AbortSignal;
+}
+
+const RECONNECT_MS = 1_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/** Listens on a connection of its own, and on another one when that breaks, until the signal. */
+export async function listenExpress(options: ListenOptions): Promise<void> {
+  const { signal, onIdleError } = options;
+  while (!signal.aborted) {
+    await listenOnce(options).catch((error: unknown) => {
+      onIdleError(error instanceof Error ? error : new Error(String(error)));
+    });
+    await delay(RECONNECT_MS, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+async function listenOnce({ url, role, onNotice, signal }: ListenOptions): Promise<void> {
+  const client = new Client({
+    ...connection({ url, role }),
+    application_name: 'waybill-notices',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+  });
+  const over = new Promise<void>((resolve, reject) => {
+    // A broken one may tell of it twice.
+    client.on('error', reject);
+    client.once('end', resolve);
+    signal.addEventListener('abort', () => void client.end().catch(reject), { once: true });
+  });
+  // It may break before anybody waits for it.
+  over.catch(() => undefined);
+  client.on('notification', onNotice);
+  await client.connect();
+  await client.query(`listen ${CHANNEL}`);
+  onNotice();
+  await over;
+}

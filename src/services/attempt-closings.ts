@@ -1,0 +1,33 @@
+/** What ends at once is closed at once: attempts of a tenant share a statement and a commit (docs/decisions, 20). */
+import { closeAttempts, type ClosingAttempt } from '../db/closings';
+import { closeAttempt } from '../db/deliveries';
+import type { Database } from '../db/database';
+import type { TenantId } from '../domain/ids';
+import type { CloseAttemptAnswer } from '../schemas/delivery-rows';
+import { Groups } from './groups';
+
+const AT_ONCE = 2;
+/** Their rows are locked until the last of them is written. */
+const GROUP_ATTEMPTS = 32;
+const GROUP_BYTES = 1024 * 1024;
+/** A receipt, and what is kept of an answer, are not larger. */
+const CLOSING_BYTES = 8 * 1024;
+
+export class AttemptClosings {
+  readonly #groups: Groups<TenantId, ClosingAttempt, CloseAttemptAnswer>;
+
+  /** @param data role waybill_data */
+  constructor(data: Database) {
+    this.#groups = new Groups({
+      ...{ atOnce: AT_ONCE, maxItems: GROUP_ATTEMPTS, maxBytes: GROUP_BYTES },
+      bytesOf: () => CLOSING_BYTES,
+      together: (closings) => closeAttempts(data, closings),
+      alone: ({ at, close, receipt }) => closeAttempt(data, at, close, receipt),
+    });
+  }
+
+  /** Closes it as `closeAttempt` does; it is committed when this resolves. */
+  async close(closing: ClosingAttempt): Promise<CloseAttemptAnswer> {
+    return await this.#groups.write(closing.at.tenantId, closing);
+  }
+}

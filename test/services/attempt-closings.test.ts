@@ -1,0 +1,110 @@
+/** What ends at once is closed at once, in a real Postgres as waybill_data. Doubled: nothing. */
+import { claimExpress } from '../../src/db/express-deliveries';
+import { listenExpress, noticeExpress } from '../../src/db/notices';
+import { tenantId } from '../../src/domain/ids';
+import { AttemptClosings } from '../../src/services/attempt-closings';
+import { Hint } from '../../src/workers/loops/hint';
+import { insertCatalog, type CatalogFixture } from '../support/catalog-fixture';
+import { ACKNOWLEDGED, receipt, receive, retryIn } from '../support/stored-deliveries';
+import { createTestDatabase, type TestDatabase } from '../support/test-database';
+import { until } from '../support/until';
+
+let db: TestDatabase;
+let acme: CatalogFixture;
+let closings: AttemptClosings;
+beforeAll(async () => {
+  db = await createTestDatabase();
+  acme = await insertCatalog(db, { lane: 'express' });
+  closings = new AttemptClosings(db.as('waybill_data'));
+});
+afterAll(() => db.drop());
+
+async function opened(count: number) {
+  await Promise.all(Array.from({ length: count }, () => receive(db, acme)));
+  const claimed = await claimExpress(db.as('waybill_data'), tenantId(acme.tenant), 'loop', count);
+  return claimed.map(({ ref }) => ({ ...ref, attempt: 1 }));
+}
+const acknowledged = (at: Awaited<ReturnType<typeof opened>>[number]) =>
+  closings.close({ at, close: ACKNOWLEDGED, receipt: receipt('acknowledged') });
+const commits = async (of: Awaited<ReturnType<typeof opened>>) =>
+  db.rows(
+    `select count(*)::integer as closed, count(distinct xmin::text)::integer as commits
+      from waybill.delivery_attempts where delivery_id = any($1) and closed_at is not null`,
+    [of.map(({ deliveryId }) => deliveryId)],
+  );
+
+test('the first ones are closed at once by themselves, and those that come meanwhile together', async () => {
+  const all = await opened(12);
+  const answers = await Promise.all(all.map(acknowledged));
+  expect(answers.map(({ answer }) => answer)).toEqual(all.map(() => 'closed'));
+  expect(await commits(all)).toEqual([{ closed: 12, commits: 3 }]);
+});
+
+test('each of a group has its own answer', async () => {
+  const [first, second, moved, retried, taken] = await opened(5);
+  if (!first || !second || !moved || !retried || !taken) throw new Error('five were opened');
+  await acknowledged(taken);
+  const answers = await Promise.all([
+    ...[first, second].map(acknowledged),
+    closings.close({
+      ...{ at: moved, close: ACKNOWLEDGED },
+      receipt: { ...receipt('acknowledged'), seq: 7 },
+    }),
+    closings.close({ at: retried, close: retryIn(60_000), receipt: null }),
+    closings.close({ at: taken, close: retryIn(60_000), receipt: null }),
+    closings.close({ at: { ...first, attempt: 9 }, close: retryIn(0), receipt: null }),
+  ]);
+  expect(answers.map(({ answer }) => answer)).toEqual([
+    ...['closed', 'closed', 'chain_moved', 'closed', 'fence_lost', 'unknown_attempt'],
+  ]);
+});
+
+test('one that cannot be closed fails alone', async () => {
+  const all = await opened(6);
+  const bad = all[4];
+  const answers = await Promise.allSettled(
+    all.map((at) =>
+      at === bad
+        ? closings.close({
+            at,
+            close: { ...ACKNOWLEDGED, outcome: 'nonsense' as 'acknowledged' },
+            receipt: receipt('acknowledged'),
+          })
+        : acknowledged(at),
+    ),
+  );
+  expect(answers.map(({ status }) => status)).toEqual(
+    all.map((at) => (at === bad ? 'rejected' : 'fulfilled')),
+  );
+  expect(await commits(all)).toMatchObject([{ closed: 5 }]);
+});
+
+test('a notice ends the pause of whoever listens, also on the connection after one that broke', async () => {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const hint = new Hint();
+  let heard = 0;
+  const listening = listenExpress({
+    ...{ url: db.url, role: 'waybill_operations', signal },
+    onNotice: () => {
+      heard += 1;
+      hint.wake();
+    },
+    onIdleError: () => undefined,
+  });
+  const hears = (count: number) =>
+    until(`${count} were heard`, () => Promise.resolve(heard >= count ? true : null));
+  await hears(1);
+  await noticeExpress(db.as('waybill_data'));
+  await hears(2);
+  await hint.wait(60_000, signal);
+  await db.rows(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = 'waybill-notices' and datname = current_database()`,
+  );
+  await hears(3);
+  await noticeExpress(db.as('waybill_data'));
+  await hears(4);
+  stopping.abort();
+  await listening;
+});
