@@ -5,9 +5,9 @@ import { FAMILIES } from './families';
 import {
   FAMILY_NAMES,
   inWindow,
-  type CaseName,
   type FamilyData,
   type FamilyName,
+  type NamedFamily,
 } from './families/family';
 import { soakFamily } from './families/soak';
 import { BOUNDARIES, type Boundary } from './faults';
@@ -21,8 +21,6 @@ export interface Plan {
   /** What its faults follow from; null: no soak. */
   readonly soak: Soak | null;
 }
-
-export type NamedFamily = FamilyData & { readonly name: CaseName };
 
 /** For a pipeline that has a minute: the invariants that everything rests on. */
 const REDUCED: readonly FamilyName[] = [

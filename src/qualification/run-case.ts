@@ -4,9 +4,9 @@ import { PROOFS } from './cases';
 import type { CaseContext, Observed } from './cases/context';
 import type { CallRecord } from './client';
 import type { CaseRecord } from './evidence/records';
+import type { NamedFamily } from './families/family';
 import type { Fault } from './faults';
 import { inflict } from './inflict';
-import type { NamedFamily } from './plan';
 
 export type CaseGround = Pick<
   CaseContext,

@@ -14,6 +14,8 @@ export interface FamilyData {
   readonly needs: readonly FamilyName[];
 }
 
+export type NamedFamily = FamilyData & { readonly name: CaseName };
+
 /** In the order in which they run; what is revoked last is never restored. */
 export const FAMILY_NAMES = [
   'baseline',

@@ -1,5 +1,5 @@
 /** The soak as a case: its faults follow from its seed, and what must be found is the same for each. */
-import type { NamedFamily } from '../plan';
+import type { NamedFamily } from './family';
 import { soakSchedule, type Soak } from '../soak/schedule';
 
 /** Counts of the ledger at the end, when everything is mended and nothing is under way. */

@@ -12,10 +12,10 @@ import {
   windowFolder,
   type Summary,
 } from '../evidence/records';
-import { inWindow } from '../families/family';
+import { inWindow, type NamedFamily } from '../families/family';
 import { SOUND_LEDGER } from '../families/soak';
 import type { Boundary, Fault } from '../faults';
-import { windowsOf, type NamedFamily } from '../plan';
+import { windowsOf } from '../plan';
 import { caseProblems } from '../run-case';
 import type { EvidenceFiles } from './evidence-files';
 

@@ -17,7 +17,8 @@ import {
   Summary,
   Teardown,
 } from '../evidence/records';
-import { fullMatrix, plannedAs, soakPlan, type NamedFamily } from '../plan';
+import type { NamedFamily } from '../families/family';
+import { fullMatrix, plannedAs, soakPlan } from '../plan';
 import { teardownProblems } from '../run-files';
 import { checkBaseline, checkCases } from './cases';
 import { EvidenceFiles } from './evidence-files';
