@@ -1672,6 +1672,229 @@ export interface components {
             /** @description Null on the last page. */
             nextCursor: string | null;
         };
+        DeliverySummary: {
+            /** Format: uuid */
+            deliveryId: string;
+            /** @enum {string} */
+            direction: "inbound" | "outbound";
+            connectorId: string;
+            instanceId: string;
+            subscriptionId: string | null;
+            /** @description The vendor's own id; of a rejected one, as claimed. */
+            externalId: string | null;
+            eventType: string;
+            /** @enum {string} */
+            state: "Received" | "Verified" | "Rejected" | "Deduplicated" | "Dispatched" | "Acknowledged" | "Failed" | "Replayed";
+            /** @description Why it was rejected, failed, or waits. */
+            reason: string | null;
+            detail: string | null;
+            /** @description Of one that was sent: it may have had its effect, and nobody knows. */
+            uncertain: boolean;
+            /**
+             * @description Its subscription's when it was accepted.
+             * @enum {string}
+             */
+            lane: "durable" | "express";
+            /**
+             * @description Who makes the next move, or made the last one: its workflow, or the loop of the express lane.
+             * @enum {string}
+             */
+            driver: "workflow" | "loop";
+            /** @description Attempts over all series. */
+            attempts: number;
+            /** @description 1, and one more with each replay. */
+            series: number;
+            duplicateOf: string | null;
+            /** @description The rejected delivery whose bytes it was made of, after its secret was corrected. */
+            readmittedFrom: string | null;
+            /** @description A duplicate whose bytes differ from the first one. */
+            conflict: boolean;
+            payloadSha256: string;
+            payloadBytes: number;
+            /**
+             * Format: date-time
+             * @description UTC, in microseconds.
+             */
+            receivedAt: string;
+            settledAt: string | null;
+            nextAttemptAt: string | null;
+            waitingSince: string | null;
+            /** @description The newest receipt, delivery/<id>/<seq>. */
+            receiptRef: string | null;
+            /** @description Its workflow in Temporal; null for what has none. */
+            workflowId: string | null;
+            /** @description The workflow's page in the Temporal UI, if any. */
+            workflowUrl: string | null;
+        };
+        DeliveryHistory: {
+            /** Format: uuid */
+            deliveryId: string;
+            /** @enum {string} */
+            direction: "inbound" | "outbound";
+            connectorId: string;
+            instanceId: string;
+            subscriptionId: string | null;
+            /** @description The vendor's own id; of a rejected one, as claimed. */
+            externalId: string | null;
+            eventType: string;
+            /** @enum {string} */
+            state: "Received" | "Verified" | "Rejected" | "Deduplicated" | "Dispatched" | "Acknowledged" | "Failed" | "Replayed";
+            /** @description Why it was rejected, failed, or waits. */
+            reason: string | null;
+            detail: string | null;
+            /** @description Of one that was sent: it may have had its effect, and nobody knows. */
+            uncertain: boolean;
+            /**
+             * @description Its subscription's when it was accepted.
+             * @enum {string}
+             */
+            lane: "durable" | "express";
+            /**
+             * @description Who makes the next move, or made the last one: its workflow, or the loop of the express lane.
+             * @enum {string}
+             */
+            driver: "workflow" | "loop";
+            /** @description Attempts over all series. */
+            attempts: number;
+            /** @description 1, and one more with each replay. */
+            series: number;
+            duplicateOf: string | null;
+            /** @description The rejected delivery whose bytes it was made of, after its secret was corrected. */
+            readmittedFrom: string | null;
+            /** @description A duplicate whose bytes differ from the first one. */
+            conflict: boolean;
+            payloadSha256: string;
+            payloadBytes: number;
+            /**
+             * Format: date-time
+             * @description UTC, in microseconds.
+             */
+            receivedAt: string;
+            settledAt: string | null;
+            nextAttemptAt: string | null;
+            waitingSince: string | null;
+            /** @description The newest receipt, delivery/<id>/<seq>. */
+            receiptRef: string | null;
+            contentType: string | null;
+            /** @description The vendor's headers that are sent along to the target. */
+            keptHeaders: [
+                string,
+                string
+            ][];
+            /** @description How the request was verified. */
+            evidence: {
+                [key: string]: unknown;
+            };
+            /** @description Of one that was sent: who asked for it, its class, budget, policy decision and approvals. */
+            sending: {
+                capabilityId: string;
+                /** @enum {string} */
+                sideEffect: "read" | "sandbox" | "shared-write" | "external";
+                requestedBy: string;
+                requestDigest: string;
+                budget: {
+                    attempts: number | null;
+                    deadlineMs: number | null;
+                };
+                policyDecision: {
+                    id: string;
+                    /** @enum {string} */
+                    outcome: "allow" | "deny";
+                    policy: string | null;
+                } | null;
+                approvals: {
+                    approvalId: string;
+                    approver: string;
+                    key: string;
+                    expiresAt: string;
+                }[];
+            } | null;
+            /** @description Oldest first; the newest 1000. */
+            attemptHistory: {
+                attempt: number;
+                series: number;
+                /** @description Which run and worker opened it. */
+                owner: string;
+                targetId: string;
+                /**
+                 * Format: date-time
+                 * @description UTC, in microseconds.
+                 */
+                openedAt: string;
+                /**
+                 * Format: date-time
+                 * @description UTC, in microseconds.
+                 */
+                deadlineAt: string;
+                closedAt: string | null;
+                outcome: ("acknowledged" | "refused" | "not_sent" | "unknown") | null;
+                reason: string | null;
+                detail: string | null;
+                /** @description The answer's HTTP status. */
+                status: number | null;
+                durationMs: number | null;
+                answerSha256: string | null;
+                /** @description The first bytes of the answer, as text. */
+                answerHead: string | null;
+                /** @description What a stale worker reported after the attempt was closed without it. */
+                lateEvidence: {
+                    [key: string]: unknown;
+                } | null;
+            }[];
+            /** @description The chain, oldest first; the newest 1000. */
+            receipts: {
+                seq: number;
+                kind: string;
+                /** @description Compact JWS; verifies with the keys of /.well-known/jwks.json. */
+                jws: string;
+                digest: string;
+                previousDigest: string | null;
+                /**
+                 * Format: date-time
+                 * @description UTC, in microseconds.
+                 */
+                createdAt: string;
+            }[];
+            /** @description Oldest first; the newest 1000. */
+            replays: {
+                /**
+                 * Format: date-time
+                 * @description UTC, in microseconds.
+                 */
+                replayedAt: string;
+                replayedBy: string;
+                reason: string;
+                series: number;
+            }[];
+            /** @description Its workflow in Temporal; null for what has none. */
+            workflowId: string | null;
+            /** @description The workflow's page in the Temporal UI, if any. */
+            workflowUrl: string | null;
+        };
+        DeliveryPage: {
+            /**
+             * @description Rows as they are now: no snapshot is held between the pages.
+             * @constant
+             */
+            view: "live";
+            /** @description Newest first. */
+            deliveries: components["schemas"]["DeliverySummary"][];
+            /** @description Null on the last page. */
+            nextCursor: string | null;
+        };
+        ReplayAccepted: {
+            /** Format: uuid */
+            deliveryId: string;
+            /**
+             * @description already_replaying: an earlier replay is still under way.
+             * @enum {string}
+             */
+            outcome: "replayed" | "already_replaying";
+            /** @description The series of attempts that the replay opened. */
+            series: number;
+            /** @enum {string} */
+            state: "Received" | "Verified" | "Rejected" | "Deduplicated" | "Dispatched" | "Acknowledged" | "Failed" | "Replayed";
+        };
         Capability: {
             capabilityId: string;
             interface: string;
@@ -1742,207 +1965,6 @@ export interface components {
                 priority: number;
                 policyRevision: number;
             }[];
-        };
-        DeliverySummary: {
-            /** Format: uuid */
-            deliveryId: string;
-            /** @enum {string} */
-            direction: "inbound" | "outbound";
-            connectorId: string;
-            instanceId: string;
-            subscriptionId: string | null;
-            /** @description The vendor's own id; of a rejected one, as claimed. */
-            externalId: string | null;
-            eventType: string;
-            /** @enum {string} */
-            state: "Received" | "Verified" | "Rejected" | "Deduplicated" | "Dispatched" | "Acknowledged" | "Failed" | "Replayed";
-            /** @description Why it was rejected, failed, or waits. */
-            reason: string | null;
-            detail: string | null;
-            /** @description Of one that was sent: it may have had its effect, and nobody knows. */
-            uncertain: boolean;
-            /** @description Attempts over all series. */
-            attempts: number;
-            /** @description 1, and one more with each replay. */
-            series: number;
-            duplicateOf: string | null;
-            /** @description The rejected delivery whose bytes it was made of, after its secret was corrected. */
-            readmittedFrom: string | null;
-            /** @description A duplicate whose bytes differ from the first one. */
-            conflict: boolean;
-            payloadSha256: string;
-            payloadBytes: number;
-            /**
-             * Format: date-time
-             * @description UTC, in microseconds.
-             */
-            receivedAt: string;
-            settledAt: string | null;
-            nextAttemptAt: string | null;
-            waitingSince: string | null;
-            /** @description The newest receipt, delivery/<id>/<seq>. */
-            receiptRef: string | null;
-            /** @description Its workflow in Temporal; null for what is never dispatched. */
-            workflowId: string | null;
-            /** @description The workflow's page in the Temporal UI, if any. */
-            workflowUrl: string | null;
-        };
-        DeliveryHistory: {
-            /** Format: uuid */
-            deliveryId: string;
-            /** @enum {string} */
-            direction: "inbound" | "outbound";
-            connectorId: string;
-            instanceId: string;
-            subscriptionId: string | null;
-            /** @description The vendor's own id; of a rejected one, as claimed. */
-            externalId: string | null;
-            eventType: string;
-            /** @enum {string} */
-            state: "Received" | "Verified" | "Rejected" | "Deduplicated" | "Dispatched" | "Acknowledged" | "Failed" | "Replayed";
-            /** @description Why it was rejected, failed, or waits. */
-            reason: string | null;
-            detail: string | null;
-            /** @description Of one that was sent: it may have had its effect, and nobody knows. */
-            uncertain: boolean;
-            /** @description Attempts over all series. */
-            attempts: number;
-            /** @description 1, and one more with each replay. */
-            series: number;
-            duplicateOf: string | null;
-            /** @description The rejected delivery whose bytes it was made of, after its secret was corrected. */
-            readmittedFrom: string | null;
-            /** @description A duplicate whose bytes differ from the first one. */
-            conflict: boolean;
-            payloadSha256: string;
-            payloadBytes: number;
-            /**
-             * Format: date-time
-             * @description UTC, in microseconds.
-             */
-            receivedAt: string;
-            settledAt: string | null;
-            nextAttemptAt: string | null;
-            waitingSince: string | null;
-            /** @description The newest receipt, delivery/<id>/<seq>. */
-            receiptRef: string | null;
-            contentType: string | null;
-            /** @description The vendor's headers that are sent along to the target. */
-            keptHeaders: [
-                string,
-                string
-            ][];
-            /** @description How the request was verified. */
-            evidence: {
-                [key: string]: unknown;
-            };
-            /** @description Of one that was sent: who asked for it, its class, budget, policy decision and approvals. */
-            sending: {
-                /** @enum {string} */
-                sideEffect: "read" | "sandbox" | "shared-write" | "external";
-                requestedBy: string;
-                requestDigest: string;
-                budget: {
-                    attempts: number | null;
-                    deadlineMs: number | null;
-                };
-                policyDecision: {
-                    id: string;
-                    /** @enum {string} */
-                    outcome: "allow" | "deny";
-                    policy: string | null;
-                } | null;
-                approvals: {
-                    approvalId: string;
-                    approver: string;
-                    expiresAt: string;
-                }[];
-            } | null;
-            /** @description Oldest first; the newest 1000. */
-            attemptHistory: {
-                attempt: number;
-                series: number;
-                /** @description Which run and worker opened it. */
-                owner: string;
-                targetId: string;
-                /**
-                 * Format: date-time
-                 * @description UTC, in microseconds.
-                 */
-                openedAt: string;
-                /**
-                 * Format: date-time
-                 * @description UTC, in microseconds.
-                 */
-                deadlineAt: string;
-                closedAt: string | null;
-                outcome: ("acknowledged" | "refused" | "not_sent" | "unknown") | null;
-                reason: string | null;
-                detail: string | null;
-                /** @description The answer's HTTP status. */
-                status: number | null;
-                durationMs: number | null;
-                answerSha256: string | null;
-                /** @description The first bytes of the answer, as text. */
-                answerHead: string | null;
-                /** @description What a stale worker reported after the attempt was closed without it. */
-                lateEvidence: {
-                    [key: string]: unknown;
-                } | null;
-            }[];
-            /** @description The chain, oldest first; the newest 1000. */
-            receipts: {
-                seq: number;
-                kind: string;
-                /** @description Compact JWS; verifies with the keys of /.well-known/jwks.json. */
-                jws: string;
-                digest: string;
-                previousDigest: string | null;
-                /**
-                 * Format: date-time
-                 * @description UTC, in microseconds.
-                 */
-                createdAt: string;
-            }[];
-            /** @description Oldest first; the newest 1000. */
-            replays: {
-                /**
-                 * Format: date-time
-                 * @description UTC, in microseconds.
-                 */
-                replayedAt: string;
-                replayedBy: string;
-                reason: string;
-                series: number;
-            }[];
-            /** @description Its workflow in Temporal; null for what is never dispatched. */
-            workflowId: string | null;
-            /** @description The workflow's page in the Temporal UI, if any. */
-            workflowUrl: string | null;
-        };
-        DeliveryPage: {
-            /**
-             * @description Rows as they are now: no snapshot is held between the pages.
-             * @constant
-             */
-            view: "live";
-            /** @description Newest first. */
-            deliveries: components["schemas"]["DeliverySummary"][];
-            /** @description Null on the last page. */
-            nextCursor: string | null;
-        };
-        ReplayAccepted: {
-            /** Format: uuid */
-            deliveryId: string;
-            /**
-             * @description already_replaying: an earlier replay is still under way.
-             * @enum {string}
-             */
-            outcome: "replayed" | "already_replaying";
-            /** @description The series of attempts that the replay opened. */
-            series: number;
-            /** @enum {string} */
-            state: "Received" | "Verified" | "Rejected" | "Deduplicated" | "Dispatched" | "Acknowledged" | "Failed" | "Replayed";
         };
         Delivered: {
             /** Format: uuid */
@@ -2038,7 +2060,8 @@ export interface components {
             state: "running" | "passed" | "failed";
             /** @description Grows when a failed one is asked for again. */
             run: number;
-            requestedBy: string;
+            /** @description Null, as `reason`: of another tenant. */
+            requestedBy: string | null;
             /**
              * Format: date-time
              * @description UTC, in microseconds.
@@ -2468,6 +2491,8 @@ export interface components {
                 totalSpanMs: number | null;
                 retryAfterCapMs: number;
             } | null;
+            /** @enum {string} */
+            lane: "durable" | "express";
             drainPerSecond: number | null;
             /** @description Exact to the minute. */
             lastDeliveryAt: string | null;
@@ -3284,7 +3309,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3336,7 +3361,7 @@ export interface operations {
             content: {
                 "application/json": {
                     subscriptionId: string;
-                    /** @description The connection: an enabled instance that grants source. */
+                    /** @description The connection: an enabled instance that grants source or tool. */
                     instanceId: string;
                     targetId: string;
                     /** @description Event types of the vendor, or `*` alone for every type. */
@@ -3352,6 +3377,12 @@ export interface operations {
                         totalSpan?: string;
                         retryAfterCap?: string;
                     } | null;
+                    /**
+                     * @description durable: a workflow for each delivery; express: only for what is not taken at once.
+                     * @default durable
+                     * @enum {string}
+                     */
+                    lane?: "durable" | "express";
                     /**
                      * @description At which rate what waited goes out; null: at its target's.
                      * @default null
@@ -3408,7 +3439,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3511,7 +3542,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3561,7 +3592,10 @@ export interface operations {
     changeSubscription: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your own, new with each request: repeated with the same one, a request is answered the same and done once. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 subscriptionId: string;
             };
@@ -3584,6 +3618,11 @@ export interface operations {
                         totalSpan?: string;
                         retryAfterCap?: string;
                     } | null;
+                    /**
+                     * @description durable: a workflow for each delivery; express: only for what is not taken at once.
+                     * @enum {string}
+                     */
+                    lane?: "durable" | "express";
                     /** @description At which rate what waited goes out; null: at its target's. */
                     drainPerSecond?: number | null;
                     ingress?: {
@@ -3627,7 +3666,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3645,6 +3684,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `idempotency_in_flight`: A request with this Idempotency-Key is under way; ask again for its answer. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `body_too_large`: The body is larger than this ingress accepts. */
             413: {
                 headers: {
@@ -3654,7 +3702,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `subscription_invalid`: The catalog does not allow such a subscription; nothing was changed. */
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; take a new one for a new request. `subscription_invalid`: The catalog does not allow such a subscription; nothing was changed. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3695,7 +3743,10 @@ export interface operations {
     deactivateSubscription: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your own, new with each request: repeated with the same one, a request is answered the same and done once. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 subscriptionId: string;
             };
@@ -3737,7 +3788,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3755,6 +3806,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `idempotency_in_flight`: A request with this Idempotency-Key is under way; ask again for its answer. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `body_too_large`: The body is larger than this ingress accepts. */
             413: {
                 headers: {
@@ -3764,7 +3824,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `subscription_invalid`: The catalog does not allow such a subscription; nothing was changed. */
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; take a new one for a new request. `subscription_invalid`: The catalog does not allow such a subscription; nothing was changed. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3850,7 +3910,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3886,7 +3946,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `subscription_invalid`: The catalog does not allow such a subscription; nothing was changed. `idempotency_key_reused`: This Idempotency-Key belongs to another request; take a new one for a new request. */
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; take a new one for a new request. `subscription_invalid`: The catalog does not allow such a subscription; nothing was changed. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4031,7 +4091,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4138,7 +4198,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4245,7 +4305,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4365,7 +4425,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4442,7 +4502,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4542,7 +4602,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4699,7 +4759,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. `policy_decision_required`: An operation of the class external is sent only with a policy decision that allows it. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. `policy_decision_required`: An operation of the class external is sent only with a policy decision that allows it. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4819,7 +4879,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4944,7 +5004,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5046,7 +5106,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5157,7 +5217,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5268,7 +5328,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5379,7 +5439,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5490,7 +5550,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5594,7 +5654,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5686,7 +5746,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5774,7 +5834,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5857,7 +5917,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5916,7 +5976,10 @@ export interface operations {
     pauseSubscription: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your own, new with each request: repeated with the same one, a request is answered the same and done once. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 subscriptionId: string;
             };
@@ -5958,7 +6021,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5976,7 +6039,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `subscription_deactivated`: A deactivated subscription takes nothing; publish it as active first. */
+            /** @description `idempotency_in_flight`: A request with this Idempotency-Key is under way; ask again for its answer. `subscription_deactivated`: A deactivated subscription takes nothing; publish it as active first. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5987,6 +6050,15 @@ export interface operations {
             };
             /** @description `body_too_large`: The body is larger than this ingress accepts. */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; take a new one for a new request. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6068,7 +6140,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6127,7 +6199,10 @@ export interface operations {
     resumeSubscription: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your own, new with each request: repeated with the same one, a request is answered the same and done once. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 subscriptionId: string;
             };
@@ -6169,7 +6244,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6187,7 +6262,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `subscription_deactivated`: A deactivated subscription takes nothing; publish it as active first. */
+            /** @description `idempotency_in_flight`: A request with this Idempotency-Key is under way; ask again for its answer. `subscription_deactivated`: A deactivated subscription takes nothing; publish it as active first. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6198,6 +6273,15 @@ export interface operations {
             };
             /** @description `body_too_large`: The body is larger than this ingress accepts. */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; take a new one for a new request. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6284,7 +6368,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6361,7 +6445,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6497,7 +6581,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. `approval_required`: It needs an approval; send one with the call. `approval_refused`: The approval that was sent is none of this request: its signature, signer, time or subject. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6626,7 +6710,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6727,7 +6811,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6804,7 +6888,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6894,7 +6978,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6978,7 +7062,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6987,7 +7071,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is nothing of that name or id here. */
+            /** @description `not_found`: There is nothing of that name or id here. `capability_unavailable`: The tenant has no binding of that capability that can be used: none, or its instance, connector version or credential is off. See the fleet file. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7084,7 +7168,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7168,7 +7252,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. `approver_is_requester`: Whoever has asked for it may not approve it; somebody else has to. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7279,7 +7363,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7395,7 +7479,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7503,7 +7587,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7584,7 +7668,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7672,7 +7756,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7753,7 +7837,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7841,7 +7925,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7929,7 +8013,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8017,7 +8101,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8108,7 +8192,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8258,7 +8342,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8321,7 +8405,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `storage_unavailable`: Postgres does not answer; nothing was stored. `token_keys_unavailable`: The keys that tokens are verified with cannot be fetched. `temporal_unreachable`: The Temporal server does not answer. */
+            /** @description `storage_unavailable`: Postgres does not answer; nothing was stored. `token_keys_unavailable`: The keys that tokens are verified with cannot be fetched. `temporal_unreachable`: The Temporal server does not answer. `publication_busy`: Another publication is under way; try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8371,7 +8455,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8457,7 +8541,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8557,7 +8641,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8645,7 +8729,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8728,7 +8812,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `scope_missing`: The token lacks the scope that this call needs. */
+            /** @description `scope_missing`: The token lacks the scope that this call needs. `capability_not_permitted`: The token does not allow that capability, or an effect of that class. */
             403: {
                 headers: {
                     [name: string]: unknown;

@@ -279,12 +279,14 @@ table certifications
   constraint certifications_run_check CHECK ((run >= 1))
   constraint certifications_state_check CHECK ((state = ANY (ARRAY['running'::text, 'passed'::text, 'failed'::text])))
   constraint certifications_tenant_id_instance_id_fkey FOREIGN KEY (tenant_id, instance_id) REFERENCES waybill.instances(tenant_id, instance_id)
+  CREATE INDEX certifications_under_way ON waybill.certifications USING btree (tenant_id, instance_id) WHERE (state = 'running'::text)
   row level security
-  policy across_tenants for all to waybill_operations using true
+  policy across_tenants for all to waybill_control, waybill_operations using true
   policy one_tenant for all to waybill_data, waybill_observer using (tenant_id = waybill.current_tenant())
   grant select to waybill_data
   grant select to waybill_observer
   grant select, update to waybill_operations
+  grant select (state, tenant_id, instance_id) to waybill_control
 
 table checkpoint_leaves
   tenant_id text not null
@@ -358,11 +360,12 @@ table connector_versions
   policy across_tenants for all to waybill_control, waybill_operations using true
   policy lifecycle for all to waybill_lifecycle using true
   policy with_its_connector for all to waybill_data, waybill_observer using (EXISTS ( SELECT FROM waybill.connectors c WHERE (c.connector_id = connector_versions.connector_id)))
-  grant insert, select, update to waybill_control
+  grant insert, select to waybill_control
   grant select to waybill_data
   grant select to waybill_observer
   grant select to waybill_operations
   grant select (connector_id, version, manifest_digest) to waybill_lifecycle
+  grant update (status, event_seq, evidence_until) to waybill_control
   grant update (wake_pending) to waybill_operations
 
 table connectors
@@ -375,10 +378,11 @@ table connectors
   row level security
   policy across_tenants for all to waybill_control, waybill_operations using true
   policy platform_or_own for all to waybill_data, waybill_observer using ((owner_tenant_id IS NULL) OR (owner_tenant_id = waybill.current_tenant()))
-  grant insert, select, update to waybill_control
+  grant insert, select to waybill_control
   grant select to waybill_data
   grant select to waybill_observer
   grant select to waybill_operations
+  grant update (enabled) to waybill_control
 
 table credential_revisions
   tenant_id text not null
@@ -509,6 +513,8 @@ table delivery_attempts
   series integer not null
   owner text not null
   target_id text not null
+  sent_as bytea
+  only_reads boolean not null default false
   opened_at timestamp with time zone not null default clock_timestamp()
   deadline_at timestamp with time zone not null
   closed_at timestamp with time zone
@@ -636,6 +642,7 @@ table evidence_statements
   constraint evidence_statements_manifest_digest_check CHECK ((manifest_digest ~ '^[0-9a-f]{64}$'::text))
   constraint evidence_statements_statement_check CHECK ((length(statement) <= 16384))
   constraint evidence_statements_verdict_check CHECK ((verdict = ANY (ARRAY['pass'::text, 'fail'::text])))
+  CREATE INDEX evidence_by_content ON waybill.evidence_statements USING btree (content_ref) WHERE (content_ref IS NOT NULL)
   CREATE INDEX evidence_by_version ON waybill.evidence_statements USING btree (connector_id, version, kind, issued_at DESC)
   row level security
   policy across_tenants for all to waybill_control, waybill_operations using true
@@ -1386,6 +1393,9 @@ function append_receipt(p_tenant text, p_subject text, p_receipt jsonb) returns 
 function approval_facts(p waybill.approvals) returns jsonb, sql, volatile
   grant execute to waybill_data
 
+function approval_fault(d waybill.deliveries) returns text, sql, volatile
+  grant execute to waybill_data
+
 function approval_needed(p_tenant text, p_capability text) returns boolean, sql, stable
   grant execute to waybill_data
 
@@ -1437,6 +1447,9 @@ function capability_ids(p_tenant text, p_after text, p_wanted jsonb) returns ref
 
 function capability_page(p_tenant text, p_wanted jsonb, p_after jsonb, p_limit integer) returns jsonb, plpgsql, stable
   grant execute to waybill_data
+
+function certification_fault(p_tenant text, p_instance text, p_connector text, p_version text) returns text, sql, stable
+  grant execute to waybill_operations
 
 function certification_shown(c waybill.certifications, p_tenant text) returns jsonb, sql, stable
 
@@ -1935,7 +1948,13 @@ function sending_chain(d waybill.deliveries) returns jsonb, sql, volatile
 function sending_class(p_operation jsonb) returns text, sql, stable
   grant execute to waybill_data
 
+function sending_doubt(d waybill.deliveries, p_operation jsonb, p_class text, p_config jsonb) returns text, sql, volatile
+  grant execute to waybill_data
+
 function sending_pace(d waybill.deliveries, p_chain jsonb, OUT why text, OUT again_ms bigint) returns record, plpgsql, volatile
+  grant execute to waybill_data
+
+function sent_as(p_operation jsonb, p_config jsonb) returns bytea, sql, immutable
   grant execute to waybill_data
 
 function sequence_events(p_limit integer) returns integer, plpgsql, volatile
@@ -1961,6 +1980,8 @@ function settle_sink_events(p_tenant text, p_sink text, p_lease_no bigint, p_res
 
 function shared_quota_full(p_scope text, p_key text, p_limit integer) returns boolean, sql, stable, security definer
   grant execute to waybill_data
+
+function signer_counts(p_signer text) returns boolean, sql, stable
 
 function sink_has_work(s waybill.event_sinks) returns boolean, sql, volatile
   grant execute to waybill_operations

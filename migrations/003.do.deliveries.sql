@@ -59,8 +59,8 @@ create table waybill.deliveries (
   driver text not null default 'workflow' check (driver in ('workflow', 'loop')),
   -- It failed in the loop's hands: by then its workflow is started, for people to see; null: it was.
   show_at timestamptz,
-  -- Of an outbound one: {sideEffect, requestedBy, requestDigest, budget: {attempts, deadlineMs},
-  -- policyDecision, approvals: [{approvalId, approver, expiresAt}]}. Its dedup key is the caller's
+  -- Of an outbound one: {capabilityId, sideEffect, requestedBy, requestDigest, budget: {attempts, deadlineMs},
+  -- policyDecision, approvals: [{approvalId, approver, key, expiresAt}]}. Its dedup key is the caller's
   -- idempotency key, its event type the operation.
   sending jsonb,
   -- No attempt of an outbound one is opened later: the caller's budget.
@@ -143,6 +143,10 @@ create table waybill.delivery_attempts (
   -- Who opened it: workflow run and worker, for people.
   owner text not null,
   target_id text not null,
+  -- Of an outbound one: what it asks the vendor for, by operation and configuration.
+  sent_as bytea,
+  -- Of an outbound one: the vendor changes nothing for it, whether or not it was taken.
+  only_reads boolean not null default false,
   opened_at timestamptz not null default clock_timestamp(),
   deadline_at timestamptz not null,
   closed_at timestamptz,

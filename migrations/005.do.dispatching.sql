@@ -80,7 +80,7 @@ begin
   if found and d.direction = 'outbound' then
     return query select 'in_flight', waybill.delivery_facts(d) || v_chain || jsonb_build_object(
         'targetId', a.target_id, 'attempt', a.attempt_no, 'openedAt', a.opened_at,
-        'endsInMs', waybill.ms_until(a.deadline_at)),
+        'onlyReads', a.only_reads, 'endsInMs', waybill.ms_until(a.deadline_at)),
       (select r.content from waybill.artifacts r where a.target_id like 'action/%'
         and r.tenant_id = p_tenant and r.sha256 = d.payload_sha256
         and sha256(r.content) = d.payload_sha256);
@@ -188,8 +188,9 @@ begin
   end if;
 
   insert into waybill.delivery_attempts
-      (tenant_id, delivery_id, attempt_no, series, owner, target_id, deadline_at)
-    values (p_tenant, p_delivery, d.attempts + 1, d.series, p_owner, v_chain->>'targetId', v_deadline);
+      (tenant_id, delivery_id, attempt_no, series, owner, target_id, deadline_at, sent_as, only_reads)
+    values (p_tenant, p_delivery, d.attempts + 1, d.series, p_owner, v_chain->>'targetId', v_deadline,
+      decode(v_chain->>'sentAs', 'hex'), coalesce((v_chain->>'onlyReads')::boolean, false));
   update waybill.deliveries set
       state = 'Dispatched', version = version + case when state = 'Dispatched' then 0 else 1 end,
       attempts = attempts + 1, series_attempts = series_attempts + 1,
@@ -197,7 +198,8 @@ begin
       next_attempt_at = null, attend_at = v_deadline + interval '5 seconds'
     where tenant_id = p_tenant and delivery_id = p_delivery returning * into d;
   return query select 'opened', waybill.delivery_facts(d) || v_chain || jsonb_build_object(
-    'attempt', d.attempts, 'openedAt', clock_timestamp(), 'contentType', d.content_type,
+    'attempt', d.attempts, 'openedAt', clock_timestamp(), 'endsInMs', waybill.ms_until(v_deadline),
+    'contentType', d.content_type,
     'keptHeaders', d.kept_headers, 'evidence', d.evidence,
     -- Whether nothing of it can have reached a target before.
     'firstCall', not exists (select from waybill.delivery_attempts b
@@ -279,7 +281,7 @@ begin
     where tenant_id = p_tenant and delivery_id = p_delivery and attempt_no = p_attempt;
   if d.direction = 'outbound' then
     update waybill.deliveries set uncertain = p_close->>'decision' <> 'acknowledged'
-        and (uncertain or p_close->>'outcome' = 'unknown')
+        and (uncertain or p_close->>'outcome' = 'unknown' and not a.only_reads)
       where tenant_id = p_tenant and delivery_id = p_delivery returning * into d;
   end if;
   case p_close->>'decision'
@@ -351,6 +353,7 @@ create function waybill.settle_delivery(
 begin
   update waybill.deliveries set
       state = p_state, version = version + 1, reason = p_reason, detail = p_detail,
+      uncertain = uncertain or direction = 'outbound' and p_reason is not distinct from 'uncertain',
       settled_at = clock_timestamp(), attend_at = null, next_attempt_at = null,
       driver = case p_state when 'Failed' then 'workflow' else driver end,
       show_at = case when p_state = 'Failed' and driver = 'loop' then clock_timestamp() + interval '2 seconds' end,

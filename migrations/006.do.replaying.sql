@@ -17,11 +17,11 @@ $$;
 --   already_replaying  an earlier replay is under way: two clicks are one replay;
 --   not_failed         with the state it is in;
 --   uncertain          an outbound one that may have had its effect, and that is not confirmed;
---   approval_missing   such a one of the class external, or one whose approval has expired, without a new one;
+--   approval_missing   such a one of the class external, or one whose approval counts no more, without a new one;
 --   chain_moved | unknown_delivery
 create function waybill.replay_delivery(
   p_tenant text, p_delivery uuid, p_replayed_by text, p_reason text, p_receipt jsonb,
-  p_allowed jsonb default '{}'   -- confirmUncertain, approval: {approvalId, approver, expiresAt}
+  p_allowed jsonb default '{}'   -- confirmUncertain, approval: as in the row
 ) returns jsonb language plpgsql as $$
 declare
   d waybill.deliveries;
@@ -39,9 +39,8 @@ begin
     return jsonb_build_object('answer', 'uncertain');
   end if;
   -- What was approved was one effect; whether there is to be a second one is decided anew.
-  -- So is what was approved for a time that is over.
-  if d.sending->>'sideEffect' = 'external' and (d.uncertain
-      or (d.sending->'approvals'->-1->>'expiresAt')::timestamptz <= clock_timestamp()) and (
+  -- So is what was approved for a time that is over, or by whom nobody trusts any more.
+  if d.sending->>'sideEffect' = 'external' and (d.uncertain or waybill.approval_fault(d) is not null) and (
       coalesce(p_allowed->'approval', 'null') = 'null'
       or d.sending->'approvals' @> jsonb_build_array(
         jsonb_build_object('approvalId', p_allowed->'approval'->'approvalId'))) then

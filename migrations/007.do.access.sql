@@ -49,8 +49,11 @@ grant select on waybill.settings, waybill.catalog_revision, waybill.connectors,
   waybill.connector_versions, waybill.instances, waybill.targets, waybill.subscriptions
   to waybill_control, waybill_data, waybill_operations, waybill_observer;
 
-grant insert, update on waybill.settings, waybill.catalog_revision, waybill.connectors,
-  waybill.connector_versions, waybill.instances, waybill.targets, waybill.subscriptions,
+-- A version never changes, nor whose a connector is: a publication adds, and moves what may move.
+grant insert on waybill.connectors, waybill.connector_versions to waybill_control;
+grant update (enabled) on waybill.connectors to waybill_control;
+grant update (status, event_seq) on waybill.connector_versions to waybill_control;
+grant insert, update on waybill.settings, waybill.catalog_revision, waybill.instances, waybill.targets, waybill.subscriptions,
   waybill.ingresses to waybill_control;
 grant select on waybill.ingresses to waybill_control;
 grant select, insert, delete on waybill.retired_ingresses to waybill_control;

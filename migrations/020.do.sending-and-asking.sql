@@ -4,8 +4,9 @@
 -- is heard of. Answers
 --   send        with everything that the call needs, and the request's bytes;
 --   not_sendable  settle it as not started; why: cancelled (somebody wants it stopped) | deadline (of the
---                 action) | recovering (from a restore) | registered_again (the replica has, as a new
---                 incarnation) | not_ready (it is not);
+--                 action) | recovering (from a restore) | revoked (its instance or its version was, since it
+--                 was reserved) | registered_again (the replica has, as a new incarnation) | not_ready (it
+--                 is not);
 --   fence_lost  the attempt is over, overdue, or was sent before.
 -- p_resume: its host was at work when it was last heard of, and the same request attaches to that.
 create function waybill.begin_dispatch(
@@ -35,6 +36,10 @@ begin
     when a.cancel_requested_at is not null then 'cancelled'
     when a.deadline_at <= clock_timestamp() then 'deadline'
     when (select recovering_since is not null from waybill.settings) then 'recovering'
+    when (select i.status = 'revoked' from waybill.instances i
+        where i.tenant_id = p_tenant and i.instance_id = r.instance_id)
+      or (select v.status = 'revoked' from waybill.connector_versions v
+        where v.connector_id = r.connector_id and v.version = r.version) then 'revoked'
     when x.incarnation <> t.incarnation then 'registered_again'
     when x.status not in ('ready', 'draining') then 'not_ready' end;
   if v_why is not null then

@@ -35,6 +35,8 @@ create table waybill.evidence_statements (
 );
 create index evidence_by_version on waybill.evidence_statements
   (connector_id, version, kind, issued_at desc);
+-- Whether bytes are what a statement is about.
+create index evidence_by_content on waybill.evidence_statements (content_ref) where content_ref is not null;
 
 -- Of each kind the statement that counts: the newest one by a trusted signer (null: by anybody) that
 -- binds the version's digests. Of two of one instant the worse.
@@ -81,6 +83,7 @@ create policy across_tenants on waybill.evidence_statements to waybill_operation
 grant select on waybill.evidence_statements
   to waybill_control, waybill_data, waybill_operations, waybill_observer;
 grant insert on waybill.evidence_statements to waybill_control;
+grant update (evidence_until) on waybill.connector_versions to waybill_control;
 
 revoke execute on all functions in schema waybill from public;
 grant execute on function waybill.current_tenant() to public;

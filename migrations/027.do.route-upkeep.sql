@@ -170,8 +170,9 @@ begin
 end
 $$;
 
--- Removes bytes whose time has come; those that an action or a delivery has after all are kept. Says how
--- many it has looked at.
+-- Removes bytes whose time has come; those that an action or a delivery has after all are kept, and those
+-- that evidence is about: a report of a certification may have been sent as a payload, too. Says how many it
+-- has looked at.
 create function waybill.release_artifacts(p_limit integer) returns integer language plpgsql as $$
 declare
   v_due integer;
@@ -183,7 +184,9 @@ begin
     select n.*, n.delivery or exists (select from waybill.actions a
           where a.tenant_id = n.tenant_id and a.request_sha256 = n.sha256)
         or exists (select from waybill.actions a
-          where a.tenant_id = n.tenant_id and a.result_sha256 = n.sha256) as used
+          where a.tenant_id = n.tenant_id and a.result_sha256 = n.sha256)
+        or exists (select from waybill.evidence_statements e
+          where e.content_ref = format('artifact:%s/%s', n.tenant_id, encode(n.sha256, 'hex'))) as used
       from (select d.*, waybill.delivery_needs(d.tenant_id, d.sha256) as delivery from due d) n
   ), kept as (
     update waybill.artifacts k set release_at = null, of_delivery = j.delivery from judged j
@@ -285,8 +288,14 @@ begin
     sequence = sequence + 1, health_revision = health_revision + 1,
     incarnation = greatest(incarnation + 1, floor(extract(epoch from v_since))::bigint);
   -- What is being sent to vendors may have been sent since; only some of those know repeats.
-  update waybill.deliveries set uncertain = true, restored = true
+  update waybill.deliveries set restored = true,
+      uncertain = uncertain or sending->>'sideEffect' <> 'read'
     where direction = 'outbound' and attend_at is not null;
+  -- What had failed may have been replayed since.
+  update waybill.deliveries set restored = true, uncertain = true, detail = concat_ws('; ', detail,
+      'the database was restored, and it may have been replayed and sent since the backup')
+    where direction = 'outbound' and state = 'Failed' and not restored
+      and sending->>'sideEffect' <> 'read';
   insert into waybill.audit_log (tenant_id, actor, action, subject)
     values (null, p_by, 'recovery.begin', 'deployment');
   return v_since;

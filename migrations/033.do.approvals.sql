@@ -111,7 +111,7 @@ $$;
 -- What a person decides: p_decision {decision: approved | denied, approvalId, by, reason, via, token}. The
 -- first decision counts, and an approval that has expired takes none. An action that needs an approval and
 -- was not yet asked about may be decided, too. Via `delivery` it is the newest approval of the action's own
--- delivery, which was verified when that was stored, and no other. Answers {kind, action, approval}: decided | already (the same
+-- delivery, which was verified when that was stored, while it still counts, and no other. Answers {kind, action, approval}: decided | already (the same
 -- was decided before) | not_waiting (approval: what it is instead; null: none was ever asked for) |
 -- approver_is_requester | unknown_action | sign (see ask_receipt).
 create function waybill.decide_approval(
@@ -136,7 +136,8 @@ begin
     when p_decision->>'via' = 'delivery' and not exists (select from waybill.deliveries d
         where d.tenant_id = p_tenant and d.delivery_id = a.delivery_id and d.direction = 'outbound'
           and d.sending->'approvals'->-1->>'approvalId' = p_decision->>'approvalId'
-          and d.sending->'approvals'->-1->>'approver' = p_decision->>'by') then 'not_waiting'
+          and d.sending->'approvals'->-1->>'approver' = p_decision->>'by'
+          and waybill.approval_fault(d) is null) then 'not_waiting'
     when a.state = 'awaiting_approval' and p.state = 'asked' then
       case when p.expires_at <= clock_timestamp() then 'not_waiting' end
     when a.state = 'requested' and waybill.approval_needed(p_tenant, a.capability_id) then null

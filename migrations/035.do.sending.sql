@@ -83,6 +83,47 @@ create function waybill.within_budget(d waybill.deliveries, p_profile jsonb) ret
       greatest(1, (extract(epoch from d.deadline_at - coalesce(d.series_started_at, clock_timestamp()))
         * 1000)::bigint) end));
 
+-- Why it may not be sent under what was approved; null: it may. Looked at again for each attempt: whoever
+-- was trusted, and for how long, says nothing of an effect that is still to come.
+create function waybill.approval_fault(d waybill.deliveries) returns text language sql volatile
+  return (
+    select case
+      when p.approval is null then 'approval_missing'
+      when (p.approval->>'expiresAt')::timestamptz <= clock_timestamp() then 'approval_expired'
+      when (t.approver->'keys' ? (p.approval->>'key')
+        and (t.approver->'tenants' = 'null' or t.approver->'tenants' ? d.tenant_id)) is not true
+        then 'approver_untrusted' end
+    from (select d.sending->'approvals'->-1 as approval) p
+    cross join waybill.settings g
+    cross join lateral (select g.trusted_approvers->(p.approval->>'approver') as approver) t);
+
+-- What a request asks of a vendor; how long it may take and what counts as its success is no part of that.
+create function waybill.sent_as(p_operation jsonb, p_config jsonb) returns bytea language sql immutable
+  return sha256(convert_to(jsonb_build_array(p_config,
+    p_operation - array['sideEffect', 'success', 'timeoutMs', 'idempotencyWindowMs'])::text, 'UTF8'));
+
+-- Why it is not sent any more after what may have been taken; null: nothing may have been, or the vendor
+-- knows that it gets it again. restored: since the backup | key_gone | request_changed | key_forgotten.
+create function waybill.sending_doubt(
+  d waybill.deliveries, p_operation jsonb, p_class text, p_config jsonb
+) returns text language sql volatile
+  return (
+    select case
+      when d.restored and p_operation->>'kind' is distinct from 'action'
+        and not (d.sending->>'sideEffect' = 'read' and p_class is not distinct from 'read')
+        -- When it was sent since nobody knows: at the earliest when it was stored.
+        and coalesce(d.received_at + k.known <= clock_timestamp(), true) then 'restored'
+      when b.since is null then null
+      when k.known is null then 'key_gone'
+      when b.changed then 'request_changed'
+      when b.since + k.known <= clock_timestamp() then 'key_forgotten' end
+    from (select case when p_operation->>'kind' = 'http' and p_operation->>'idempotencyHeader' is not null
+        then make_interval(secs => (p_operation->>'idempotencyWindowMs')::numeric / 1000.0) end as known) k,
+      (select min(a.opened_at) as since,
+          bool_or(a.sent_as is distinct from waybill.sent_as(p_operation, p_config)) as changed
+        from waybill.delivery_attempts a where a.tenant_id = d.tenant_id and a.delivery_id = d.delivery_id
+          and a.series = d.series and a.outcome = 'unknown' and not a.only_reads) b);
+
 -- What dispatch_chain is for what is received: operation, connection and retry profile as they are now;
 -- `broken` names what makes sending it impossible.
 create function waybill.sending_chain(d waybill.deliveries) returns jsonb
@@ -103,22 +144,19 @@ create function waybill.sending_chain(d waybill.deliveries) returns jsonb
       'approval', d.sending->'approvals'->-1, 'budgetAttempts', d.sending->'budget'->'attempts',
       'deadlineInMs', case when d.deadline_at is not null then waybill.ms_until(d.deadline_at) end,
       'rateLimit', v.rate_limit,
+      'sentAs', encode(waybill.sent_as(o.operation, i.config), 'hex'),
+      'onlyReads', coalesce(o.class = 'read', false), 'doubt', o.doubt,
       'retry', waybill.within_budget(d, coalesce(v.retry_profile, g.default_retry)),
       'broken', case
         when i.status = 'revoked' then 'instance_revoked'
         when v.status = 'revoked' then 'connector_revoked'
-        when d.restored and o.operation->>'kind' is distinct from 'action'
-          and o.operation->>'idempotencyHeader' is null then 'uncertain'
-        -- It was to be repeated by a key of the vendor's, which the operation had then and has no more.
-        when (o.operation->>'kind' is distinct from 'http' or o.operation->>'idempotencyHeader' is null)
-          and exists (select from waybill.delivery_attempts b where b.tenant_id = d.tenant_id
-            and b.delivery_id = d.delivery_id and b.series = d.series and b.outcome = 'unknown') then 'uncertain'
+        when o.doubt is not null then 'uncertain'
         when d.deadline_at <= clock_timestamp() then 'deadline_exceeded'
         when not i.grants @> array['tool'] then 'grant_missing'
         when o.operation is null then 'operation_unknown'
         -- The class may be another one by now, as the connection may use another version.
-        when waybill.sending_class(o.operation) = 'external' and d.sending->>'sideEffect' <> 'external'
-          then 'approval_missing'
+        when o.class = 'external' and d.sending->>'sideEffect' <> 'external' then 'approval_missing'
+        when o.class = 'external' and waybill.approval_fault(d) is not null then waybill.approval_fault(d)
         when o.operation->>'kind' = 'action' and exists (select from waybill.affinities f
             where f.tenant_id = d.tenant_id and f.affinity_key = 'connection/' || d.instance_id
               and f.instance_id <> d.instance_id) then 'action_conflict' end)
@@ -126,7 +164,10 @@ create function waybill.sending_chain(d waybill.deliveries) returns jsonb
     join waybill.connectors c on c.connector_id = i.connector_id
     join waybill.connector_versions v on v.connector_id = i.connector_id and v.version = i.version
     cross join waybill.settings g
-    cross join lateral (select v.outbound->d.event_type as operation) o
+    cross join lateral (
+      select n.operation, n.class, waybill.sending_doubt(d, n.operation, n.class, i.config) as doubt
+        from (select v.outbound->d.event_type as operation,
+          waybill.sending_class(v.outbound->d.event_type) as class) n) o
     where i.tenant_id = d.tenant_id and i.instance_id = d.instance_id);
 
 -- Why no attempt may be opened at this moment, and when to look again; why is null: it may, and has taken
@@ -165,7 +206,7 @@ begin
 end
 $$;
 
-grant update (uncertain, restored) on waybill.deliveries to waybill_operations;
+grant update (uncertain, restored, detail) on waybill.deliveries to waybill_operations;
 revoke execute on all functions in schema waybill from public;
 grant execute on function waybill.current_tenant() to public;
 grant execute on function
@@ -173,6 +214,9 @@ grant execute on function
   waybill.sending_class(jsonb),
   waybill.accept_sending(text, uuid, jsonb, bytea),
   waybill.within_budget(waybill.deliveries, jsonb),
+  waybill.approval_fault(waybill.deliveries),
+  waybill.sent_as(jsonb, jsonb),
+  waybill.sending_doubt(waybill.deliveries, jsonb, text, jsonb),
   waybill.sending_chain(waybill.deliveries),
   waybill.sending_pace(waybill.deliveries, jsonb)
   to waybill_data;

@@ -11,7 +11,8 @@ create table waybill.certifications (
   -- Whose sandbox.
   tenant_id text not null,
   instance_id text not null,
-  -- {"requests", "vectors", "credential"} of the author.
+  -- {"requests", "vectors", "credential"} of the author. Vectors hold the secrets that they are signed
+  -- with, and go with the end of the run.
   cases jsonb not null,
   requested_by text not null,
   requested_at timestamptz not null default clock_timestamp(),
@@ -40,13 +41,15 @@ create function waybill.connector_is_visible(p_connector text, p_tenant text) re
   return exists (select from waybill.connectors n where n.connector_id = p_connector
     and coalesce(n.owner_tenant_id, p_tenant) = p_tenant);
 
--- As the API shows it. What the cases sent and got is for the sandbox's tenant alone.
+-- As the API shows it. Who asked, on what, and what the cases sent and got is for the sandbox's tenant
+-- alone.
 create function waybill.certification_shown(c waybill.certifications, p_tenant text) returns jsonb
   language sql stable
   return (select jsonb_build_object('connectorId', c.connector_id, 'version', c.version,
-    'suiteVersion', c.suite_version, 'state', c.state, 'run', c.run, 'requestedBy', c.requested_by,
+    'suiteVersion', c.suite_version, 'state', c.state, 'run', c.run,
+    'requestedBy', case when c.tenant_id = p_tenant then c.requested_by end,
     'requestedAt', waybill.utc_text(c.requested_at), 'finishedAt', waybill.utc_text(c.finished_at),
-    'reason', c.reason, 'reportSha256', encode(c.report_sha256, 'hex'), 'evidenceId', c.evidence_id,
+    'reason', case when c.tenant_id = p_tenant then c.reason end, 'reportSha256', encode(c.report_sha256, 'hex'), 'evidenceId', c.evidence_id,
     'statement', (select e.statement from waybill.evidence_statements e
       where e.evidence_id = c.evidence_id),
     'instanceId', case when c.tenant_id = p_tenant then c.instance_id end,
@@ -54,30 +57,54 @@ create function waybill.certification_shown(c waybill.certifications, p_tenant t
     'verdicts', (select coalesce(jsonb_object_agg(g.key, (select coalesce(jsonb_agg(r.value->>'verdict'), '[]')
         from jsonb_array_elements(g.value) r)), '{}') from jsonb_each(c.results) g)));
 
+-- Why a version is not put, or not put any longer, to a suite on this instance; null: nothing stands
+-- against it. Publications leave an instance alone that is a sandbox of a run, but may revoke and disable.
+create function waybill.certification_fault(
+  p_tenant text, p_instance text, p_connector text, p_version text
+) returns text language sql stable
+  return (select case
+      when v.status = 'revoked' then 'revoked'
+      when i.instance_id is null or i.connector_id <> p_connector or i.version <> p_version
+        or i.status <> 'enabled' then 'unknown_instance'
+      -- The platform's switch: it starts nothing.
+      when not n.enabled then 'connector_disabled'
+      -- Real actions would be at the host, and at the provider's account, that the suite plays with.
+      when exists (select from waybill.bindings b where b.tenant_id = p_tenant
+        and b.instance_id = p_instance and b.enabled) then 'instance_serves' end
+    from waybill.connector_versions v join waybill.connectors n using (connector_id)
+    left join waybill.instances i on i.tenant_id = p_tenant and i.instance_id = p_instance
+    where v.connector_id = p_connector and v.version = p_version);
+
+-- Whether statements of this key count.
+create function waybill.signer_counts(p_signer text) returns boolean language sql stable
+  return (select s.trusted_signers is null or exists (select from jsonb_each(s.trusted_signers) t
+    where t.value->>'x' = p_signer) from waybill.settings s);
+
 -- Asks for a version to be put to a suite. A certification belongs to its version, which may be every
 -- tenant's, and its row to the sandbox's tenant: hence the definer, who looks whose the connector is.
--- Answers: unknown_version | revoked | nothing_to_try |
--- no_artifact | unknown_instance | instance_serves | untrusted_signer | started | running | passed; the last three with
--- the certification.
+-- What has passed stays so while its evidence is by a key that counts. Answers: unknown_version | revoked |
+-- nothing_to_try | no_artifact | unknown_instance | connector_disabled | instance_serves |
+-- untrusted_signer | busy (somebody publishes) | started | running | passed; the last three with the certification.
 create function waybill.request_certification(
   p_tenant text, p_connector text, p_version text, p_suite text, p_wish jsonb
 ) returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   v waybill.connector_versions;
-  i waybill.instances;
-  s waybill.settings;
   c waybill.certifications;
+  v_fault text;
 begin
-  -- Two who ask at once start one run.
-  perform pg_advisory_xact_lock(
-    hashtextextended(concat_ws('/', 'waybill.certify', p_connector, p_version), 0));
+  -- Two who ask at once start one run; and who publishes a binding sees the run, or is seen by it.
+  if not waybill.take_publication_lock('publisher', 2000) then
+    return jsonb_build_object('answer', 'busy');
+  end if;
   select * into v from waybill.connector_versions
     where connector_id = p_connector and version = p_version
       and waybill.connector_is_visible(connector_id, p_tenant);
   if not found then return jsonb_build_object('answer', 'unknown_version'); end if;
   select * into c from waybill.certifications
     where connector_id = p_connector and version = p_version and suite_version = p_suite for update;
-  if found and c.state <> 'failed' then
+  if c.state = 'running' or (c.state = 'passed' and exists (select from waybill.evidence_statements e
+      where e.evidence_id = c.evidence_id and waybill.signer_counts(e.signer))) then
     return jsonb_build_object('answer', c.state,
       'certification', waybill.certification_shown(c, p_tenant));
   end if;
@@ -86,29 +113,20 @@ begin
     return jsonb_build_object('answer', 'nothing_to_try');
   end if;
   if v.artifact_digest is null then return jsonb_build_object('answer', 'no_artifact'); end if;
-  select * into i from waybill.instances
-    where tenant_id = p_tenant and instance_id = p_wish->>'instance';
-  if not found or i.connector_id <> p_connector or i.version <> p_version or i.status <> 'enabled' then
-    return jsonb_build_object('answer', 'unknown_instance');
-  end if;
-  -- Real actions would be at the host, and at the provider's account, that the suite plays with.
-  if exists (select from waybill.bindings b where b.tenant_id = p_tenant
-      and b.instance_id = i.instance_id and b.enabled) then
-    return jsonb_build_object('answer', 'instance_serves');
-  end if;
-  select * into s from waybill.settings;
-  if s.trusted_signers is not null and not exists (select from jsonb_each(s.trusted_signers) t
-      where t.value->>'x' = p_wish->>'signer') then
+  v_fault := waybill.certification_fault(p_tenant, p_wish->>'instance', p_connector, p_version);
+  if v_fault is not null then return jsonb_build_object('answer', v_fault); end if;
+  if not waybill.signer_counts(p_wish->>'signer') then
     return jsonb_build_object('answer', 'untrusted_signer');
   end if;
   insert into waybill.certifications as k (connector_id, version, suite_version, state, tenant_id,
       instance_id, cases, requested_by)
-    values (p_connector, p_version, p_suite, 'running', p_tenant, i.instance_id, p_wish->'cases',
-            p_wish->>'by')
+    values (p_connector, p_version, p_suite, 'running', p_tenant, p_wish->>'instance',
+            p_wish->'cases', p_wish->>'by')
     on conflict (connector_id, version, suite_version) do update set state = 'running',
       run = k.run + 1, tenant_id = excluded.tenant_id, instance_id = excluded.instance_id,
       cases = excluded.cases, requested_by = excluded.requested_by,
-      requested_at = clock_timestamp(), finished_at = null, reason = null, results = '{}'
+      requested_at = clock_timestamp(), finished_at = null, reason = null, results = '{}',
+      report_sha256 = null, evidence_id = null
     returning * into c;
   insert into waybill.audit_log (tenant_id, actor, action, subject, detail)
     values (p_tenant, c.requested_by, 'connector.certify',
@@ -141,20 +159,24 @@ begin atomic
     order by c.finished_at desc limit 1;
 end;
 
--- What a run is about. Answers over (it is not the run that is under way) | due, with the version, the
--- author's cases, the contracts, a credential, and the sandbox's registered host where there is one.
+-- What a run is about. Answers over (it is not the run that is under way) | unfit, with why (see
+-- certification_fault) | due, with the version, the author's cases, the contracts, a credential, and the
+-- sandbox's registered host where there is one.
 create function waybill.certification_work(
   p_connector text, p_version text, p_suite text, p_run integer
 ) returns jsonb language plpgsql stable as $$
 declare
   c waybill.certifications;
   v waybill.connector_versions;
+  v_fault text;
 begin
   select * into c from waybill.certifications
     where connector_id = p_connector and version = p_version and suite_version = p_suite;
   if not found or c.state <> 'running' or c.run <> p_run then
     return jsonb_build_object('answer', 'over');
   end if;
+  v_fault := waybill.certification_fault(c.tenant_id, c.instance_id, p_connector, p_version);
+  if v_fault is not null then return jsonb_build_object('answer', 'unfit', 'why', v_fault); end if;
   select * into v from waybill.connector_versions
     where connector_id = p_connector and version = p_version;
   return jsonb_build_object('answer', 'due', 'tenantId', c.tenant_id, 'instanceId', c.instance_id,
@@ -196,14 +218,15 @@ $$;
 -- Ends a run. One that passed leaves its report as an artifact, the statement about it, and a version
 -- that is certified if it was a draft; the catalog is otherwise control's alone, hence the definer.
 -- p_end: {"verdict", "reason"} and of a passed one "evidence". Answers over | busy (somebody publishes)
--- | passed | failed.
+-- | passed | failed; and where it may not pass any more why, with nothing written: see
+-- certification_fault, and untrusted_signer.
 create function waybill.conclude_certification(
   p_connector text, p_version text, p_suite text, p_run integer, p_end jsonb, p_report bytea
 ) returns text language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   c waybill.certifications;
   e jsonb := p_end->'evidence';
-  v_certified boolean := false;
+  v_fault text;
 begin
   -- Publishers read the versions, and write what follows from them, under this lock.
   if not waybill.take_publication_lock('publisher', 2000) then return 'busy'; end if;
@@ -213,6 +236,10 @@ begin
     return coalesce(case when c.run = p_run then c.state end, 'over');
   end if;
   if p_end->>'verdict' = 'passed' then
+    v_fault := coalesce(
+      waybill.certification_fault(c.tenant_id, c.instance_id, p_connector, p_version),
+      case when not waybill.signer_counts(e->>'signer') then 'untrusted_signer' end);
+    if v_fault is not null then return v_fault; end if;
     insert into waybill.artifacts (tenant_id, sha256, content)
       values (c.tenant_id, sha256(p_report), p_report) on conflict do nothing;
     insert into waybill.evidence_statements (evidence_id, connector_id, version, kind, artifact_digest,
@@ -222,12 +249,11 @@ begin
               to_timestamp((e->>'issuedAtMs')::numeric / 1000), e->>'statement');
     update waybill.connector_versions set certification_ref = e->>'contentRef',
         status = case status when 'draft' then 'certified' else status end
-      where connector_id = p_connector and version = p_version and status <> 'revoked';
-    v_certified := found;
+      where connector_id = p_connector and version = p_version;
     perform waybill.project_evidence(array[p_connector], array[p_version]);
   end if;
   update waybill.certifications set state = p_end->>'verdict', reason = p_end->>'reason',
-      finished_at = clock_timestamp(),
+      finished_at = clock_timestamp(), cases = cases - 'vectors',
       report_sha256 = case p_end->>'verdict' when 'passed' then sha256(p_report) end,
       evidence_id = e->>'id'
     where connector_id = p_connector and version = p_version and suite_version = p_suite;
@@ -235,7 +261,7 @@ begin
     values (c.tenant_id, 'waybill', 'connector.' || (p_end->>'verdict'),
             concat_ws('/', 'connector', p_connector, p_version), jsonb_build_object(
               'suiteVersion', p_suite, 'run', p_run, 'evidenceId', e->>'id',
-              'certified', v_certified, 'requestedBy', c.requested_by));
+              'certified', p_end->>'verdict' = 'passed', 'requestedBy', c.requested_by));
   return p_end->>'verdict';
 end
 $$;
@@ -243,11 +269,15 @@ $$;
 alter table waybill.certifications enable row level security;
 create policy one_tenant on waybill.certifications to waybill_data, waybill_observer
   using (tenant_id = waybill.current_tenant());
-create policy across_tenants on waybill.certifications to waybill_operations using (true);
+create policy across_tenants on waybill.certifications to waybill_operations, waybill_control using (true);
 
 revoke execute on all functions in schema waybill from public;
 grant execute on function waybill.current_tenant() to public;
 grant select on waybill.certifications to waybill_data;
+-- A publication has to see which instances are sandboxes now.
+grant select (tenant_id, instance_id, state) on waybill.certifications to waybill_control;
+create index certifications_under_way on waybill.certifications (tenant_id, instance_id)
+  where state = 'running';
 grant select, update on waybill.certifications to waybill_operations;
 grant select on waybill.certifications to waybill_observer;
 grant execute on function waybill.utc_text(timestamptz) to waybill_data, waybill_operations;
@@ -257,6 +287,7 @@ grant execute on function
   waybill.read_certification_report(text, text, text)
   to waybill_data;
 grant execute on function
+  waybill.certification_fault(text, text, text, text),
   waybill.certification_work(text, text, text, integer),
   waybill.record_conformance(text, text, text, integer, text, jsonb),
   waybill.conclude_certification(text, text, text, integer, jsonb, bytea)

@@ -42,12 +42,8 @@ def main() -> int:
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: asked_to_stop.set())
 
-    if told.trust is not None:
-        # A conformance run: what registering would tell is in a file.
-        me.incarnation, me.trust, lifecycle = 1, told.trust, None
-    else:
-        lifecycle = Lifecycle(told, host, key, store)
-        lifecycle.register()
+    lifecycle = Lifecycle(told, host, key, store)
+    lifecycle.register()
 
     address = f"http://{told.listen[0]}:{server.server_address[1]}"
     started = {"url": address, "did": me.did, "manifestDigest": me.manifest_digest,
@@ -55,26 +51,24 @@ def main() -> int:
     print(json.dumps(started), flush=True)
 
     while not asked_to_stop.wait(0.2):
-        if lifecycle and lifecycle.superseded.is_set():
-            print("another process has registered as this replica", file=sys.stderr)
+        if lifecycle.superseded.is_set():
+            print("another process has registered as this replica, or it is gone", file=sys.stderr)
             return 1
     retire(host, actions, lifecycle, told.retire_s)
     store.close()
     return 0
 
 
-def retire(host: Host, actions: Actions, lifecycle: Lifecycle | None, within_s: float) -> None:
+def retire(host: Host, actions: Actions, lifecycle: Lifecycle, within_s: float) -> None:
     """Nothing new comes, what is open here is finished, and Waybill is told at last."""
     deadline = time.monotonic() + within_s
-    if lifecycle:
-        host.phase = "draining"
-        lifecycle.drain()
-        lifecycle.drained.wait(max(0, deadline - time.monotonic()))
+    host.phase = "draining"
+    lifecycle.drain()
+    lifecycle.drained.wait(max(0, deadline - time.monotonic()))
     host.phase = "stopping"
     while actions.in_flight and time.monotonic() < deadline:
         time.sleep(0.05)
-    if lifecycle:
-        lifecycle.offline()
+    lifecycle.offline()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The worked examples of the protocol page, byte by byte: python -m unittest"""
+"""The worked examples of the protocol page, byte by byte, and its limits: python -m unittest"""
 
 import json
 import unittest
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from waybill_host.checks import Identity, check
 from waybill_host.keys import HostKey, sha256_hex, verify
+from waybill_host.outcomes import storable
 
 EXAMPLES = Path(__file__).parents[2] / "docs/host-protocol/examples.json"
 NOW_MS = 1_767_225_601_000
@@ -60,6 +61,20 @@ class WorkedExamples(unittest.TestCase):
         return {**{name: claims[name] for name in mine}, "credential_revisions": ["7"],
                 "did": self.key.did, "store_epoch": "e", "incarnation": 3,
                 "trust": self.examples["trust"]}
+
+
+class Outcomes(unittest.TestCase):
+    def test_what_nobody_could_read_is_a_failure(self):
+        deep = []
+        for _ in range(100):
+            deep = [deep]
+        for result, code in ((deep, "result_invalid"), (float("nan"), "result_invalid"),
+                             ("x" * 2_000_000, "result_too_large")):
+            stored = storable({"kind": "succeeded", "result": result})
+            self.assertEqual((stored["kind"], stored["errorCode"]), ("failed", code))
+        self.assertEqual(storable({"kind": "succeeded", "result": deep[0]})["result"], deep[0])
+        named = storable({"kind": "failed", "errorCode": "Out of paper!", "detail": "x" * 3_000})
+        self.assertEqual((named["errorCode"], len(named["detail"])), ("connector_error", 2_000))
 
 
 if __name__ == "__main__":

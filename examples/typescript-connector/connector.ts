@@ -1,7 +1,7 @@
 /** Notes in a file: a whole connector. The file stands for a product with an API of its own. */
 import { appendFile, readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { capability, runConnector } from 'waybill/host-kit';
+import { capability, type Connector } from 'waybill/host-kit';
 import { z } from 'zod';
 
 const Request = z.strictObject({ text: z.string().min(1).max(500) });
@@ -43,4 +43,8 @@ const add = capability({
   },
 });
 
-void runConnector({ connectorId: 'notes', version: '1.0.0', capabilities: { 'notes.add': add } });
+export const connector: Connector = {
+  connectorId: 'notes',
+  version: '1.0.0',
+  capabilities: { 'notes.add': add },
+};

@@ -11,7 +11,7 @@ export function addApply(program: Command): void {
     .addHelpText(
       'after',
       '\nWrites through WAYBILL_CONTROL_DATABASE_URL or DATABASE_URL; beside a running `waybill up`\n' +
-        'neither is needed.\n' +
+        'neither is needed. With a token alone, POST the file to /v1/fleet/apply of the API.\n' +
         '\nExample:\n  $ waybill apply -f examples/fleet.yaml\n',
     )
     .action(async (options: FleetFileOptions) => {

@@ -1,5 +1,6 @@
 /** `waybill certify`: puts a version to the conformance suite, and shows how far that is. */
-import { writeFile } from 'node:fs/promises';
+import { access, constants, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { WaybillError } from '../domain/errors';
@@ -59,6 +60,7 @@ async function certify(connectorId: string, options: CertifyOptions): Promise<vo
   const { ConformanceCases } = await import('../schemas/conformance.js');
   const { VectorFile } = await import('../schemas/webhook-vectors.js');
   const { connectorVersion: version, instance, credential } = options;
+  await refuseReport(options);
   const requests = await fromFile(ConformanceCases, options.cases, '--cases', {});
   const vectors = await fromFile(VectorFile, options.vectors, '--vectors', []);
   const api = await openApi(options);
@@ -68,17 +70,42 @@ async function certify(connectorId: string, options: CertifyOptions): Promise<vo
   });
   const certification = options.wait ? await follow(api, asked) : asked;
   if (options.report !== undefined && certification.state === 'passed') {
-    await write(options.report, await api.connectors.readReport(connectorId, version));
+    await writeReport(options.report, certification, api);
   }
   await print(certification, options.json ?? false);
 }
 
-/** @throws WaybillError `config_invalid` where the file cannot be written */
-async function write(file: string, report: string): Promise<void> {
-  await writeFile(file, report).catch((error: unknown) => {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new WaybillError('config_invalid', `--report: ${why}`, { field: '--report' });
+/** Before anything is tried, which takes minutes. */
+async function refuseReport({ report, wait }: CertifyOptions): Promise<void> {
+  if (report === undefined) return;
+  if (!wait) throw wrongReport('there is none before it is over; leave --no-wait out');
+  await access(path.dirname(report), constants.W_OK).catch((error: unknown) => {
+    throw wrongReport(messageOf(error));
   });
+}
+
+/** @throws WaybillError `config_invalid` where the file cannot be written, `not_found` where it is not ours */
+async function writeReport(
+  file: string,
+  { connectorId, version, instanceId }: Certification,
+  api: ApiClient,
+): Promise<void> {
+  if (instanceId === null) {
+    const why = `${connectorId} ${version} was certified on the sandbox of another tenant, which alone may read the report`;
+    throw new WaybillError('not_found', why);
+  }
+  const report = await api.connectors.readReport(connectorId, version);
+  await writeFile(file, report).catch((error: unknown) => {
+    throw wrongReport(messageOf(error));
+  });
+}
+
+function wrongReport(why: string): WaybillError {
+  return new WaybillError('config_invalid', `--report: ${why}`, { field: '--report' });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Until it is over; each group as it was tried goes to standard error. */

@@ -1,6 +1,6 @@
 /** `waybill host`: the reference connector host as a process. */
 import { Option, type Command } from 'commander';
-import { WaybillError } from '../domain/errors';
+import type { WaybillError } from '../domain/errors';
 import { didOfKey } from '../signing/did-key';
 import { parseConfig, type Config } from '../schemas/config';
 import { namingPort } from '../workers/naming-port';
@@ -73,13 +73,11 @@ async function start(
   };
 }
 
-/** Rejects when another process has taken the place. */
+/** Rejects with the reason when another process has taken the place, or the replica is gone. */
 function superseded(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener('abort', () => {
-      reject(
-        new WaybillError('host_turned_away', 'another process has registered as this replica'),
-      );
+      reject(signal.reason as WaybillError);
     });
   });
 }

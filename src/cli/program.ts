@@ -69,7 +69,8 @@ function ownExit(): number | null {
   return typeof process.exitCode === 'number' ? process.exitCode : null;
 }
 
-function buildProgram(): Command {
+/** Every command, not yet called. */
+export function buildProgram(): Command {
   const program = new Command('waybill')
     .description('A durable router for side effects on Temporal and Postgres.')
     .version(ownVersion(), '--version', 'print the version')

@@ -28,11 +28,11 @@ export function noReply(exchanged: Exclude<Exchanged, { kind: 'received' }>): Re
 export function replyText(reply: Reply): string {
   switch (reply.kind) {
     case 'signed':
-      return bounded(`${reply.status}, signed: ${verdictText(reply.verdict)}`);
+      return `${reply.status}, signed: ${verdictText(reply.verdict)}`;
     case 'unsigned':
-      return bounded(`${reply.status}, ${reply.flaw}: ${reply.text}`);
+      return `${reply.status}, ${reply.flaw}: ${reply.text}`;
     case 'none':
-      return bounded(`no answer: ${reply.detail}`);
+      return `no answer: ${reply.detail}`;
   }
 }
 
@@ -58,5 +58,7 @@ export function verdictText(verdict: HostVerdict): string {
 /** Printable and short: what it holds comes from the host. */
 export function bounded(text: string): string {
   const line = text.replaceAll(/[\p{Cc}\p{Cs}\s]+/gu, ' ').trim();
-  return line.length <= MOST_TEXT ? line : `${line.slice(0, MOST_TEXT)}…`;
+  if (line.length <= MOST_TEXT) return line;
+  // Not within a character: Postgres stores no half of one.
+  return `${line.slice(0, MOST_TEXT).replace(/\p{Cs}$/u, '')}…`;
 }

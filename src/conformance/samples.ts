@@ -1,7 +1,7 @@
 /** Requests for a capability: the author's, and else made up from its request schema. */
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020';
 import type { ManifestCapability } from '../domain/host-protocol';
 import type { ConformanceCases } from '../schemas/conformance';
+import { boundedly, schemaJudge } from '../schemas/json-schema-judges';
 import { sampleOf } from './sample-values';
 
 export interface Samples {
@@ -14,14 +14,17 @@ export interface Samples {
 }
 
 const MOST_MADE_UP = 3;
+/** A schema may ask for more than there can be. */
+const MAKING_MS = 1_000;
 /** No JSON at all, whatever the schema says. */
 const NOT_JSON = '{"unfinished":';
 
-/** @throws when the schema cannot be compiled */
+/** @throws when the schema cannot be compiled, or asks for too much */
 export function samplesFor(capability: ManifestCapability, cases: ConformanceCases): Samples {
   const given = cases[capability.capabilityId];
-  const fits = validatorOf(capability.requestSchema);
-  const made = sampleOf(capability.requestSchema);
+  const judge = schemaJudge(capability.requestSchema as object | boolean);
+  const fits = (value: unknown) => judge(value).kind === 'fits';
+  const made = boundedly(() => sampleOf(capability.requestSchema), MAKING_MS);
   const valid = given?.valid ?? [];
   const usable = valid.length > 0 ? valid : made !== undefined && fits(made) ? [made] : [];
   const invalid = given?.invalid ?? [];
@@ -37,12 +40,6 @@ export function samplesFor(capability: ManifestCapability, cases: ConformanceCas
     invalid: [...wrong.map((value) => JSON.stringify(value)), NOT_JSON],
     slow: given?.slow === undefined ? null : JSON.stringify(given.slow),
   };
-}
-
-/** Judges values by a schema; formats are notes for people, as the draft has it. */
-export function validatorOf(schema: unknown): ValidateFunction {
-  const ajv = new Ajv2020({ strict: false, validateFormats: false, logger: false });
-  return ajv.compile(typeof schema === 'boolean' ? schema : (schema as object));
 }
 
 /** What a request is not, if its schema says anything: without a field, with another type, or else. */

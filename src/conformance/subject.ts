@@ -69,4 +69,6 @@ export interface ConformanceSetup {
   /** Milliseconds since the epoch, by the clock that tokens are made with. */
   readonly nowMs: () => number;
   readonly signal: AbortSignal;
+  /** Longest that a group may take, 20 minutes unless told. */
+  readonly groupLimitMs?: number;
 }

@@ -19,11 +19,13 @@ import type { Samples } from './samples';
 import type { ConformanceSetup } from './subject';
 
 const CONNECTIONS = 4;
+/** A host that answers nothing costs a time-out for every call, of up to 10 minutes each. */
+const GROUP_LIMIT_MS = 20 * 60_000;
 
 /**
  * Runs one group, case after case. Groups are independent of each other: one that was cut short is run
- * again with another seed. The first case of `basics` that fails is its last; without a manifest that
- * can be read, the other groups have no case.
+ * again with another seed. The first case of `basics` that fails is its last, and so is the one at which
+ * the group's time is over; without a manifest that can be read, the other groups have no case.
  * @throws what the signal was aborted with, and nothing that a host can do
  */
 export async function runConformanceGroup(
@@ -32,6 +34,9 @@ export async function runConformanceGroup(
   ended: (result: CaseResult) => void = () => undefined,
 ): Promise<CaseResult[]> {
   const agent = hostAgent(CONNECTIONS);
+  const { groupLimitMs = GROUP_LIMIT_MS } = setup;
+  const limit = AbortSignal.timeout(groupLimitMs);
+  const limited = { ...setup, signal: AbortSignal.any([setup.signal, limit]) };
   const results: CaseResult[] = [];
   try {
     let manifest: HostManifest = NO_MANIFEST;
@@ -39,7 +44,10 @@ export async function runConformanceGroup(
     const read: ConformanceCase = manifestCase((found) => (manifest = found));
     const take = async (one: ConformanceCase): Promise<CaseResult> => {
       setup.signal.throwIfAborted();
-      return await runCase(one, { setup, agent, manifest, samples });
+      const result = await runCase(one, { setup: limited, agent, manifest, samples });
+      setup.signal.throwIfAborted();
+      if (!limit.aborted || result.verdict !== 'failed') return result;
+      return { ...result, why: `the group was not over within ${String(groupLimitMs)} ms` };
     };
     const first = group === 'webhooks' ? null : await take(read);
     const keep = (result: CaseResult) => {
@@ -51,7 +59,7 @@ export async function runConformanceGroup(
     for (const one of casesOf(group, setup, manifest)) {
       const result = await take(one);
       keep(result);
-      if (group === 'basics' && result.verdict === 'failed') break;
+      if (result.verdict === 'failed' && (group === 'basics' || limit.aborted)) break;
     }
     return results;
   } finally {

@@ -80,7 +80,9 @@ export const catalogStatements = {
           and s.instance_id = i.instance_id and s.state <> 'deactivated') as subscribed,
         exists (select from waybill.subscriptions s join waybill.ingresses g
           using (tenant_id, subscription_id) where s.tenant_id = i.tenant_id
-          and s.instance_id = i.instance_id) as receives
+          and s.instance_id = i.instance_id) as receives,
+        exists (select from waybill.certifications k where k.tenant_id = i.tenant_id
+          and k.instance_id = i.instance_id and k.state = 'running') as certifying
       from waybill.instances i
       where (i.tenant_id, i.instance_id) in (select * from unnest($1::text[], $2::text[]))`,
   },

@@ -1,5 +1,4 @@
 /** Certifications in Postgres: asking for one, what it is about, what came of it. */
-import type { z } from 'zod';
 import type { CertificationRef } from '../domain/certification';
 import type { CaseResult, ConformanceGroup } from '../domain/conformance';
 import type { TenantId } from '../domain/ids';
@@ -103,13 +102,16 @@ export type CertificationVerdict =
   | { readonly verdict: 'failed'; readonly reason: string | null }
   | { readonly verdict: 'passed'; readonly evidence: EvidenceRow };
 
-/** Ends the run, in one transaction with its evidence; `busy` while somebody publishes. */
+/**
+ * Ends the run, in one transaction with its evidence; `busy` while somebody publishes. Why it may not pass
+ * is answered with nothing written.
+ */
 export async function concludeCertification(
   db: Database,
   ref: CertificationRef,
   end: CertificationVerdict,
   report: Uint8Array | null,
-): Promise<z.infer<typeof CertificationConcluded>> {
+): Promise<CertificationConcluded> {
   const values = [...keys(ref), JSON.stringify(end), report];
   return CertificationConcluded.parse(await ask(db, certificationStatements.conclude, values));
 }

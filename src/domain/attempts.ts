@@ -24,6 +24,7 @@ export const FAILURE_REASONS = [
   'timed_out',
   'answer_lost',
   'worker_lost',
+  'not_begun',
   'secret_unavailable',
   'payload_unreadable',
   'subscription_deactivated',
@@ -46,6 +47,8 @@ export const FAILURE_REASONS = [
   'grant_missing',
   'operation_unknown',
   'approval_missing',
+  'approval_expired',
+  'approver_untrusted',
 ] as const;
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 

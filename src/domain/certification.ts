@@ -4,6 +4,15 @@ import type { CaseCounts, ConformanceGroup } from './conformance';
 export const CERTIFICATION_STATES = ['running', 'passed', 'failed'] as const;
 export type CertificationState = (typeof CERTIFICATION_STATES)[number];
 
+/** What stands against trying a version on an instance, also once it is under way. */
+export const CERTIFICATION_FAULTS = [
+  'revoked',
+  'unknown_instance',
+  'connector_disabled',
+  'instance_serves',
+] as const;
+export type CertificationFault = (typeof CERTIFICATION_FAULTS)[number];
+
 /** One run of one suite over one version. */
 export interface CertificationRef {
   readonly connectorId: string;
@@ -28,6 +37,8 @@ export type GroupOutcome =
       /** Ids of the cases that failed. */
       readonly failed: readonly string[];
     }
+  /** The version was revoked, or the instance is no sandbox of it any more; `why` for people. */
+  | { readonly kind: 'unfit'; readonly why: string }
   /** No host of the sandbox is registered now. */
   | { readonly kind: 'no_host'; readonly instanceId: string }
   /** The run is over, or another one is under way. */

@@ -68,6 +68,9 @@ export function heldDetails(why: string, deliveryId: string): string {
   return `**Held**: ${heldSentence(why)}. Delivery \`${deliveryId}\` then goes on by itself.`;
 }
 
+/** Reasons of failing that another approval cures. */
+export const APPROVED_NO_MORE: readonly string[] = ['approval_expired', 'approver_untrusted'];
+
 export function failedDetails(
   answer: { readonly reason: string; readonly detail: string; readonly attempts: number },
   deliveryId: string,
@@ -80,7 +83,16 @@ export function failedDetails(
       failed +
       'It may have had its effect, so it is not sent again by itself. Look at the vendor; only if ' +
       `there is nothing, run \`waybill deliveries replay ${deliveryId} --confirm-uncertain ` +
-      `--reason "why"\`. This page closes at ${closesAtIso}.`
+      `--reason "why"\`, of the class external with \`--approval <token>\`. ` +
+      `This page closes at ${closesAtIso}.`
+    );
+  }
+  if (APPROVED_NO_MORE.includes(answer.reason)) {
+    return (
+      failed +
+      'Have it approved anew, then run ' +
+      `\`waybill deliveries replay ${deliveryId} --approval <token> --reason "why"\`. ` +
+      `This page closes at ${closesAtIso}.`
     );
   }
   return (

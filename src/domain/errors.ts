@@ -34,7 +34,11 @@ export const errorCatalogue = {
     'The keys that tokens are verified with cannot be fetched.',
   ),
   scope_missing: entry(403, false, 'The token lacks the scope that this call needs.'),
-  capability_not_permitted: entry(403, false, 'The token does not allow that capability.'),
+  capability_not_permitted: entry(
+    403,
+    false,
+    'The token does not allow that capability, or an effect of that class.',
+  ),
   invalid_request: entry(400, false, 'A field of the request is missing or wrong.'),
   invalid_cursor: entry(400, false, 'The cursor is not one of this list; start at the first page.'),
   stale_cursor: entry(

@@ -6,10 +6,18 @@
 import type { FailureReason, HttpAnswer, Verdict } from './attempts';
 import { judgeHttpAnswer } from './attempts';
 
+/**
+ * Why what the vendor may have taken is not sent again: it may have been sent since the backup that was
+ * restored; the operation has no key of the vendor's any more; it asks for something else by now; it is so
+ * long ago that the vendor need not know the key any more.
+ */
+export const SENDING_DOUBTS = ['restored', 'key_gone', 'request_changed', 'key_forgotten'] as const;
+export type SendingDoubt = (typeof SENDING_DOUBTS)[number];
+
 export interface SendingRules {
   /** Statuses that are a success; null: every one of 2xx. */
   readonly statuses: readonly number[] | null;
-  /** The vendor does one request once, however often it gets it. */
+  /** The vendor does one request once, however often it gets it, or nothing at all for it. */
   readonly resendable: boolean;
 }
 

@@ -35,6 +35,8 @@ export interface CarriedApproval {
   /** The token's own id. */
   readonly approvalId: string;
   readonly approver: string;
+  /** The did:key that has signed it: it counts while the deployment trusts that. */
+  readonly key: string;
   /** ISO 8601, UTC. */
   readonly expiresAt: string;
 }

@@ -86,10 +86,10 @@ async function judge(
   const given = metadata.get('authorization');
   // Two of them are none: nobody can say which one counts.
   const principal = await tokens.verify(given.length === 1 ? String(given[0]) : undefined);
+  const { over } = await countCall(callLimits, principal);
+  if (over !== null) throw new TooManyCalls(over);
   if (!principal.scopes.has(scope)) {
     throw new WaybillError('scope_missing', `The token lacks the scope ${scope}.`);
   }
-  const { over } = await countCall(callLimits, principal);
-  if (over !== null) throw new TooManyCalls(over);
   return principal;
 }

@@ -61,7 +61,7 @@ function startRoute(app: FastifyInstance, deps: HttpDeps, closing: AbortSignal):
     method: 'PUT',
     url: '/v1/actions/:actionId',
     bodyLimit: START_LIMIT_BYTES,
-    config: { scope: SCOPE, sideEffects: 'external' },
+    config: { scope: SCOPE, sideEffects: 'external', ofCapability: true },
     schema: {
       operationId: 'startAction',
       summary: 'Starts an action, once: the same call again is answered with the same action.',
@@ -93,7 +93,7 @@ function cancelRoute(app: FastifyInstance, deps: HttpDeps): void {
   app.withTypeProvider<ZodTypeProvider>().route({
     method: 'POST',
     url: '/v1/actions/:actionId/cancel',
-    config: { scope: SCOPE },
+    config: { scope: SCOPE, ofCapability: true },
     schema: {
       operationId: 'cancelAction',
       summary: 'Cancels an action, or says why that cannot be.',

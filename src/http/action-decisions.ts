@@ -50,7 +50,7 @@ export function actionDecisionRoutes(app: FastifyInstance, deps: HttpDeps): void
   app.withTypeProvider<ZodTypeProvider>().route({
     method: 'POST',
     url: '/v1/actions/:actionId/resolve',
-    config: { scope: OPERATE },
+    config: { scope: OPERATE, ofCapability: true },
     schema: {
       operationId: 'resolveAction',
       summary: 'Says what became of an action that needs an operator.',
@@ -72,7 +72,7 @@ function decisionRoute(app: FastifyInstance, deps: HttpDeps, verb: Verb): void {
   app.withTypeProvider<ZodTypeProvider>().route({
     method: 'POST',
     url: `/v1/actions/:actionId/${verb}`,
-    config: { scope: APPROVE },
+    config: { scope: APPROVE, ofCapability: true },
     schema: {
       operationId,
       summary,

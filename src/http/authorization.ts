@@ -3,6 +3,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { WaybillError } from '../domain/errors';
 import { HttpProblem } from './problems';
 import type { Scope } from './scopes';
+import { sideEffectsOf } from './side-effects';
+import { requireClass } from './token-limits';
 import type { Principal, TokenVerifier } from './tokens';
 
 declare module 'fastify' {
@@ -14,17 +16,27 @@ declare module 'fastify' {
 
 const principals = new WeakMap<FastifyRequest, Principal>();
 
-/**
- * Judges the token of every request to the instance's routes before its body is read.
- * Routes name their scope in `config.scope`; one without any is open to no token at all.
- */
+/** Judges the token of every request to the instance's routes before its body is read. */
 export function requireTokens(app: FastifyInstance, tokens: TokenVerifier): void {
   app.addHook('onRequest', async (request) => {
-    const principal = await tokens.verify(request.headers.authorization);
-    const { scope } = request.routeOptions.config;
+    principals.set(request, await tokens.verify(request.headers.authorization));
+  });
+}
+
+/**
+ * Judges whether the token of a request opens its route, and goes as far as the route does.
+ * Routes name their scope in `config.scope`; one without any is open to no token at all.
+ */
+export function requireScopes(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    const { config, method } = request.routeOptions;
+    const { scope } = config;
     if (scope === undefined) throw new WaybillError('internal', 'a route names no scope');
-    if (!principal.scopes.has(scope)) throw scopeMissing(scope);
-    principals.set(request, principal);
+    requireScope(request, scope);
+    if (config.ofCapability !== true) {
+      requireClass(principalOf(request), sideEffectsOf(method, config));
+    }
+    done();
   });
 }
 

@@ -19,6 +19,7 @@ import type { HttpDeps } from './deps';
 import { effectIdOf, KEY_PROBLEMS } from './idempotency';
 import { answer, EVERY_CALL, needs, problems } from './openapi';
 import { HttpProblem } from './problems';
+import { requireInbound } from './replay-limits';
 
 const SCOPE = 'factory.replays.operate';
 
@@ -81,7 +82,9 @@ async function plan(
   request: FastifyRequest,
   { filter, ratePerSecond, reason }: z.output<typeof PlanReplayBody>,
 ): Promise<BulkReplay> {
-  const { tenantId, subject: by } = principalOf(request);
+  const principal = principalOf(request);
+  const { tenantId, subject: by } = principal;
+  requireInbound(principal);
   const known = effectIdOf(request);
   const jobId = known === null ? deps.bulkReplays.newJobId() : replayJobId(known);
   const ref = { tenantId, jobId };
@@ -111,7 +114,9 @@ async function moved(
     readonly reason: string | null;
   },
 ): Promise<BulkReplay> {
-  const { tenantId, subject: by } = principalOf(request);
+  const principal = principalOf(request);
+  const { tenantId, subject: by } = principal;
+  requireInbound(principal);
   const { move, reason } = asked;
   const ref = { tenantId, jobId: replayJobId(asked.jobId) };
   const answered = await moveBulkReplay(deps.data, { ...ref, move, by, reason });

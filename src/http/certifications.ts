@@ -48,7 +48,7 @@ export function certificationRoutes(app: FastifyInstance, deps: HttpDeps): void 
           ...EVERY_CALL,
           ...KEY_PROBLEMS,
           ...(['not_found', 'certification_refused', 'temporal_unreachable'] as const),
-          'body_too_large',
+          ...(['body_too_large', 'publication_busy'] as const),
         ]),
       },
     },
@@ -148,6 +148,8 @@ function refusal(
       return new WaybillError('not_found', 'there is no such connector version', {
         field: 'version',
       });
+    case 'busy':
+      return new WaybillError('publication_busy', 'somebody publishes; try again');
     case 'revoked':
       return refused('version', `version ${version} is revoked, for good; publish a new one`);
     case 'nothing_to_try':
@@ -162,6 +164,8 @@ function refusal(
         'instance',
         `${instance} is no enabled instance of this connector and version ${version} in this tenant`,
       );
+    case 'connector_disabled':
+      return refused('', 'the connector is not enabled: it starts nothing; enable it first');
     case 'instance_serves':
       return refused(
         'instance',

@@ -73,8 +73,11 @@ function readEvent({ headers, body }: FastifyRequest): ConnectionEvent {
 }
 
 function cloudEvent(headers: FastifyRequest['headers'], body: unknown): CloudEventV1<unknown> {
+  // The library knows one spelling of each: senders write parameters as they like.
+  const [mediaType = ''] = (headers['content-type'] ?? '').split(';', 1);
+  const plain = { ...headers, 'content-type': mediaType.trim().toLowerCase() };
   try {
-    const event = HTTP.toEvent({ headers, body: JSON.stringify(body) });
+    const event = HTTP.toEvent({ headers: plain, body: JSON.stringify(body) });
     if (!Array.isArray(event)) return event;
   } catch {
     // Its message may quote the event.

@@ -32,7 +32,7 @@ export function deliverRoutes(app: FastifyInstance, deps: HttpDeps): void {
     method: 'POST',
     url: '/v1/deliver',
     bodyLimit: BODY_LIMIT_BYTES,
-    config: { scope: SCOPE, idempotencyKey: 'own', sideEffects: 'external' },
+    config: { scope: SCOPE, idempotencyKey: 'own', sideEffects: 'external', ofCapability: true },
     schema: {
       operationId: 'deliver',
       summary: 'Sends through a connection, once: the same key and request is the same delivery.',

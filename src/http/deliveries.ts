@@ -20,6 +20,7 @@ import { answer, EVERY_CALL, needs, problems } from './openapi';
 import { readPage } from './pages';
 import { HttpProblem } from './problems';
 import { deliveryLinks } from './workflow-links';
+import { requireReplay } from './replay-limits';
 
 /** Of what was sent and may have had its effect. */
 const DOUBTED = [
@@ -126,10 +127,12 @@ async function replay(
   request: FastifyRequest,
   asked: z.output<typeof DeliveryParams> & z.output<typeof ReplayBody>,
 ): Promise<ReplayAccepted> {
-  const { tenantId, subject } = principalOf(request);
+  const principal = principalOf(request);
+  const { tenantId, subject } = principal;
   const ref: DeliveryRef = { tenantId, deliveryId: deliveryId(asked.deliveryId) };
   const { reason, confirmUncertain, approval = null } = asked;
   const who = { replayedBy: subject, reason, confirmUncertain, approval };
+  await requireReplay(deps, principal, ref);
   const decided = await deps.replay(ref, who);
   deps.log.info({ ...ref, replayedBy: subject, outcome: decided.kind }, 'replay asked for');
   switch (decided.kind) {

@@ -4,10 +4,10 @@ import type { FastifyInstance } from 'fastify';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
 import { errorCatalogue, type ErrorCode } from '../domain/errors';
-import type { SideEffect } from '../domain/capabilities';
 import { Problem } from '../schemas/api-problems';
 import { PROBLEM_TYPE } from './problems';
 import { SCOPES, type Scope } from './scopes';
+import { sideEffectsOf } from './side-effects';
 
 /** Of the API, not of the program: it changes when a client must. */
 const API_VERSION = '1.0.0';
@@ -16,18 +16,12 @@ const API_VERSION = '1.0.0';
 export const EVERY_CALL = [
   'unauthenticated',
   'scope_missing',
+  'capability_not_permitted',
   'invalid_request',
   'rate_limited',
   'storage_unavailable',
   'token_keys_unavailable',
 ] as const satisfies readonly ErrorCode[];
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** Side-effect class of a call; `read` of a GET and `shared-write` of others unless told. */
-    sideEffects?: SideEffect;
-  }
-}
 
 interface ResponseDoc<Schema extends z.ZodType> {
   readonly description: string;
@@ -114,9 +108,8 @@ function described(given: Transformed): ReturnType<typeof jsonSchemaTransform> {
   const { schema, url } = jsonSchemaTransform(given);
   const { config, method } = given.route;
   const keyed = config?.idempotencyKey;
-  const reads = [method].flat().every((name) => name === 'GET' || name === 'HEAD');
   const extensions = {
-    'x-side-effects': config?.sideEffects ?? (reads ? 'read' : 'shared-write'),
+    'x-side-effects': sideEffectsOf(method, config),
     'x-idempotency': keyed === undefined ? 'natural' : 'key-header',
   };
   const headers =

@@ -9,6 +9,7 @@ import type { HttpDeps } from './deps';
 import { openIngresses } from './open-ingresses';
 import { answer, EVERY_CALL, needs, problems } from './openapi';
 import { readmit } from './readmitting';
+import { requireInbound } from './replay-limits';
 
 /** Registers the route on an instance that requires tokens. */
 export function readmissionRoutes(app: FastifyInstance, deps: HttpDeps): void {
@@ -36,7 +37,9 @@ export function readmissionRoutes(app: FastifyInstance, deps: HttpDeps): void {
       },
     },
     handler: async (request, reply) => {
-      const { tenantId, subject } = principalOf(request);
+      const principal = principalOf(request);
+      const { tenantId, subject } = principal;
+      requireInbound(principal);
       const ref = { tenantId, deliveryId: deliveryId(request.params.deliveryId) };
       const { reason } = request.body;
       const done = await readmit(deps, ingresses, ref, { readmittedBy: subject, reason });

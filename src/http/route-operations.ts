@@ -11,6 +11,7 @@ import {
   RepinAnswer,
   RepinBody,
 } from '../schemas/api-route-operations';
+import { requireUseOf } from './action-limits';
 import { readAction } from './actions';
 import { principalOf } from './authorization';
 import type { HttpDeps } from './deps';
@@ -44,7 +45,7 @@ export function routeOperationRoutes(app: FastifyInstance, deps: HttpDeps): void
   typed.route({
     method: 'POST',
     url: '/v1/actions/:actionId/repin',
-    config: { scope: OPERATE },
+    config: { scope: OPERATE, ofCapability: true },
     schema: {
       operationId: 'repinAction',
       summary: 'Takes a pinned action from its host, where every attempt is proven without effect.',
@@ -54,7 +55,13 @@ export function routeOperationRoutes(app: FastifyInstance, deps: HttpDeps): void
       body: RepinBody,
       response: {
         200: answer('Its next reservation chooses anew.', RepinAnswer),
-        ...problems([...EVERY_CALL, 'not_found', 'repin_refused', 'body_too_large']),
+        ...problems([
+          ...EVERY_CALL,
+          'not_found',
+          'capability_unavailable',
+          'repin_refused',
+          'body_too_large',
+        ]),
       },
     },
     handler: (request) => repin(deps, request, { ...request.params, ...request.body }),
@@ -88,8 +95,10 @@ async function repin(
   request: FastifyRequest,
   { actionId, reason }: z.output<typeof ActionParams> & z.output<typeof RepinBody>,
 ): Promise<RepinAnswer> {
-  const { tenantId, subject } = principalOf(request);
+  const principal = principalOf(request);
+  const { tenantId, subject } = principal;
   const ref = { tenantId, actionId };
+  await requireUseOf(deps, principal, ref);
   const answered = await deps.repin(ref, { by: subject, reason });
   const why = answered.kind === 'refused' ? answered.why : undefined;
   deps.log.info({ ...ref, repinnedBy: subject, outcome: answered.kind, why }, 'repin asked for');

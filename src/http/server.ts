@@ -8,9 +8,10 @@ import { approvalRoutes } from './approvals';
 import { closePromptly } from '../hosts/prompt-closing';
 import { actionCallRoutes } from './action-calls';
 import { actionRoutes } from './actions';
-import { requireTokens } from './authorization';
+import { requireScopes, requireTokens } from './authorization';
 import { discardBody } from './bodies';
 import { boundNesting } from './body-nesting';
+import { refuseInexactNumbers } from './exact-numbers';
 import { bulkReplayReads } from './bulk-replay-reads';
 import { bulkReplayRoutes } from './bulk-replays';
 import { capabilityRoutes } from './capabilities';
@@ -169,7 +170,10 @@ function takeTokens(
   limits: CallLimits,
 ): void {
   requireTokens(app, tokens);
+  // Before the scope: who may not call is counted, too.
   limitCalls(app, limits);
+  requireScopes(app);
+  refuseInexactNumbers(app);
   boundNesting(app);
   takeIdempotencyKeys(app, { ...deps, newEffectId: deps.newRequestId });
   app.addHook('onSend', (_request, reply, _payload, ready) => {
@@ -184,13 +188,21 @@ function answerBrokenRequest(deps: ServerDeps, code: string, socket: Socket): vo
     socket.destroy();
     return;
   }
-  const failure =
-    code === 'ERR_HTTP_REQUEST_TIMEOUT'
-      ? new WaybillError('body_incomplete', 'The request took too long to arrive.')
-      : new WaybillError('invalid_request', 'This is not a readable HTTP request.');
+  const failure = brokenRequest(code);
   const body = JSON.stringify(problemOf(failure, deps.newRequestId()));
   socket.end(
     `HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: ${PROBLEM_TYPE}\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
+}
+
+function brokenRequest(code: string): WaybillError {
+  switch (code) {
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new WaybillError('body_incomplete', 'The request took too long to arrive.');
+    case 'HPE_HEADER_OVERFLOW':
+      return new WaybillError('invalid_request', 'The head of a request has at most 16 KiB.');
+    default:
+      return new WaybillError('invalid_request', 'This is not a readable HTTP request.');
+  }
 }

@@ -31,6 +31,7 @@ const SCOPE = 'factory.connections.admin';
 
 const CHANGE_PROBLEMS = [
   ...EVERY_CALL,
+  ...KEY_PROBLEMS,
   'not_found',
   'subscription_invalid',
   'publication_busy',
@@ -94,7 +95,7 @@ function changeRoute(app: FastifyInstance, deps: HttpDeps, { subscriptions }: Ad
   app.withTypeProvider<ZodTypeProvider>().route({
     method: 'PATCH',
     url: '/factory/subscriptions/:subscriptionId',
-    config: { scope: SCOPE },
+    config: { scope: SCOPE, idempotencyKey: 'optional' },
     schema: {
       operationId: 'changeSubscription',
       summary: 'Changes the fields that are named, and leaves the others.',
@@ -130,7 +131,7 @@ function deactivateRoute(app: FastifyInstance, deps: HttpDeps, { subscriptions }
   app.withTypeProvider<ZodTypeProvider>().route({
     method: 'POST',
     url: '/factory/subscriptions/:subscriptionId/deactivate',
-    config: { scope: SCOPE },
+    config: { scope: SCOPE, idempotencyKey: 'optional' },
     schema: {
       operationId: 'deactivateSubscription',
       summary: 'Ends a subscription: its ingress answers 410, and what is pending fails.',
@@ -171,7 +172,7 @@ function rotateRoute(app: FastifyInstance, deps: HttpDeps, { subscriptions }: Ad
           '`ingress` has the new address, and until when the old one works.',
           Subscription,
         ),
-        ...problems([...CHANGE_PROBLEMS, ...KEY_PROBLEMS]),
+        ...problems(CHANGE_PROBLEMS),
       },
     },
     handler: async (request) => {

@@ -14,6 +14,7 @@ import {
 } from '../schemas/api-targets';
 import { principalOf } from './authorization';
 import type { HttpDeps } from './deps';
+import { KEY_PROBLEMS } from './idempotency';
 import { answer, EVERY_CALL, needs, problems } from './openapi';
 import { readPage } from './pages';
 
@@ -81,7 +82,7 @@ function subscriptionSwitch(app: FastifyInstance, deps: HttpDeps, pause: boolean
   app.withTypeProvider<ZodTypeProvider>().route({
     method: 'POST',
     url: `/factory/subscriptions/:subscriptionId/${verb}`,
-    config: { scope: OPERATE },
+    config: { scope: OPERATE, idempotencyKey: 'optional' },
     schema: {
       operationId: `${verb}Subscription`,
       summary: pause
@@ -93,7 +94,11 @@ function subscriptionSwitch(app: FastifyInstance, deps: HttpDeps, pause: boolean
       body: SwitchBody,
       response: {
         200: answer('Decided.', SwitchAnswer),
-        ...problems([...EVERY_CALL, 'not_found', 'subscription_deactivated', 'body_too_large']),
+        ...problems([
+          ...EVERY_CALL,
+          ...KEY_PROBLEMS,
+          ...(['not_found', 'subscription_deactivated', 'body_too_large'] as const),
+        ]),
       },
     },
     handler: async (request) => {

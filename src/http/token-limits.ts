@@ -25,11 +25,14 @@ export function permits({ limits }: Principal, used: UsedCapability): boolean {
  */
 export function requirePermitted(principal: Principal, used: UsedCapability): void {
   requirePermittedId(principal, used.capabilityId);
-  const { limits } = principal;
-  if (!permitsClass(limits, used.sideEffect)) {
-    const detail = `The token allows side effects up to the class ${limits.maxSideEffect ?? ''} only.`;
-    throw new WaybillError('capability_not_permitted', detail);
-  }
+  requireClass(principal, used.sideEffect);
+}
+
+/** The same, of what is no capability, or not only. @throws WaybillError `capability_not_permitted` */
+export function requireClass({ limits }: Principal, sideEffect: SideEffect | null): void {
+  if (permitsClass(limits, sideEffect)) return;
+  const detail = `The token allows side effects up to the class ${limits.maxSideEffect ?? ''} only.`;
+  throw new WaybillError('capability_not_permitted', detail);
 }
 
 /** The same, where its class is not known yet. @throws WaybillError `capability_not_permitted` */

@@ -2,12 +2,14 @@
 import { Agent, request } from 'undici';
 import { z } from 'zod';
 import { GATEWAY_HEADER } from './edge/settings';
-import { tenantToken } from './site/keys';
+import { tenantToken, type Person } from './site/keys';
 import type { Site } from './site/site';
 import type { GatewayName, Tenant } from './site/topology';
 
 export interface Call {
   readonly tenant: Tenant;
+  /** The client itself where it is left out. */
+  readonly as?: Person;
   readonly method: 'GET' | 'PUT' | 'POST';
   readonly path: string;
   readonly body?: unknown;
@@ -42,10 +44,13 @@ export interface CallRecord {
   readonly answer: unknown;
 }
 
-const SCOPES = [
-  ...['factory.actions.run', 'factory.actions.read', 'factory.catalog.read'],
-  ...['factory.replays.read', 'factory.replays.operate'],
-];
+const SCOPES: Readonly<Record<Person, readonly string[]>> = {
+  client: [
+    ...['factory.actions.run', 'factory.actions.read', 'factory.catalog.read'],
+    ...['factory.replays.read', 'factory.replays.operate'],
+  ],
+  approver: ['factory.actions.approve', 'factory.actions.read'],
+};
 const CALL_TIMEOUT_MS = 75_000;
 
 export class QualificationClient {
@@ -106,7 +111,8 @@ export class QualificationClient {
   }
 
   async #send(call: Call): Promise<Answer> {
-    const token = await tenantToken(this.#site.keys, call.tenant, SCOPES);
+    const { tenant, as: person = 'client' } = call;
+    const token = await tenantToken(this.#site.keys, { tenant, person }, SCOPES[person]);
     const content = call.body === undefined ? {} : { 'content-type': 'application/json' };
     const headers = { authorization: `Bearer ${token}`, ...content };
     const body = call.body === undefined ? null : JSON.stringify(call.body);

@@ -1,5 +1,5 @@
 /** What a case does to the deployment: data, so that a report can say it and a reader can repeat it. */
-import type { ProcessName } from './site/topology';
+import type { ProcessName, WaybillName } from './site/topology';
 
 /** The durable boundaries of an execution at a host; each a name of `src/points.ts`, like those below. */
 export const HOST_BOUNDARIES = [
@@ -43,7 +43,13 @@ export type Boundary = (typeof BOUNDARIES)[number];
 export type FleetChange = 'revoke-credential' | 'restore-credential' | 'revoke-package';
 
 /** What the way between worker and host does with the next request to carry an action out. */
-export const CONDUCTS = ['lose-answer', 'late-request', 'foreign-key'] as const;
+export const CONDUCTS = [
+  'lose-answer',
+  'cut-answer',
+  'slow-answer',
+  'late-request',
+  'foreign-key',
+] as const;
 export type Conduct = (typeof CONDUCTS)[number];
 
 export type Fault =
@@ -56,6 +62,11 @@ export type Fault =
   /** SIGKILL. */
   | { readonly kind: 'kill'; readonly process: ProcessName }
   | { readonly kind: 'start'; readonly process: ProcessName }
+  /** SIGSTOP: it stands still, with all that it holds; and SIGCONT. */
+  | { readonly kind: 'freeze'; readonly process: ProcessName }
+  | { readonly kind: 'wake'; readonly process: ProcessName }
+  /** From now on the wall clock of this process alone is so far ahead. */
+  | { readonly kind: 'clock'; readonly process: WaybillName; readonly aheadMs: number }
   /** SIGKILL where the process stands at the boundary, seen by its marker and by what is stored. */
   | { readonly kind: 'crash'; readonly process: ProcessName; readonly boundary: Boundary }
   | { readonly kind: 'link'; readonly conduct: Conduct }

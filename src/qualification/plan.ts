@@ -1,17 +1,28 @@
 /** Which families a run proves: all, a reduced set, or those that are asked for with what they need. */
+import { randomInt } from 'node:crypto';
 import { WaybillError } from '../domain/errors';
 import { FAMILIES } from './families';
-import { FAMILY_NAMES, inWindow, type FamilyData, type FamilyName } from './families/family';
+import {
+  FAMILY_NAMES,
+  inWindow,
+  type CaseName,
+  type FamilyData,
+  type FamilyName,
+} from './families/family';
+import { soakFamily } from './families/soak';
 import { BOUNDARIES, type Boundary } from './faults';
+import type { Soak } from './soak/schedule';
 
-export type PlanKind = 'full' | 'reduced' | 'chosen';
+export type PlanKind = 'full' | 'reduced' | 'chosen' | 'soak';
 
 export interface Plan {
   readonly kind: PlanKind;
   readonly families: readonly NamedFamily[];
+  /** What its faults follow from; null: no soak. */
+  readonly soak: Soak | null;
 }
 
-export type NamedFamily = FamilyData & { readonly name: FamilyName };
+export type NamedFamily = FamilyData & { readonly name: CaseName };
 
 /** For a pipeline that has a minute: the invariants that everything rests on. */
 const REDUCED: readonly FamilyName[] = [
@@ -23,21 +34,42 @@ const REDUCED: readonly FamilyName[] = [
 ];
 const REDUCED_WINDOWS: readonly Boundary[] = ['intent_persisted', 'provider_effect_committed'];
 
-/**
- * @param cases names of families, or `FAMILY:BOUNDARY` for one of its crash windows; none: all of them
- * @throws WaybillError `config_invalid` naming what there is, for a name that there is not
- */
-export function planOf(options: {
+/** What a person asks for. */
+export interface PlanWish {
+  /** Names of families, or `FAMILY:BOUNDARY` for one of its crash windows; none: all of them. */
   readonly cases: readonly string[];
   readonly reduced: boolean;
-}): Plan {
-  if (options.reduced) {
-    return { kind: 'reduced', families: inOrder(REDUCED, { 'crash-windows': REDUCED_WINDOWS }) };
+  /** Random faults for so long instead. */
+  readonly soakMs?: number | undefined;
+  /** What they follow from; undefined: a new one. */
+  readonly seed?: number | undefined;
+}
+
+const SHORTEST_SOAK_MS = 30_000;
+/** One more than the greatest. */
+const SEEDS = 2 ** 32;
+
+/**
+ * @throws WaybillError `config_invalid` naming what there is, for a name that there is not, and for wishes that
+ *   exclude each other
+ */
+export function planOf(options: PlanWish): Plan {
+  const { cases, reduced, soakMs, seed } = options;
+  if (soakMs !== undefined) {
+    if (reduced || cases.length > 0) throw wrong('--soak', 'not together with --case or --reduced');
+    if (soakMs < SHORTEST_SOAK_MS) throw wrong('--soak', 'name 30s or more, such as 10m');
+    return soakPlan({ durationMs: soakMs, seed: seed ?? randomInt(SEEDS) });
   }
-  if (options.cases.length === 0) return { kind: 'full', families: fullMatrix() };
+  if (seed !== undefined) throw wrong('--seed', 'only together with --soak');
+  if (reduced) {
+    if (cases.length > 0) throw wrong('--case', 'not together with --reduced');
+    const families = inOrder(REDUCED, { 'crash-windows': REDUCED_WINDOWS });
+    return { kind: 'reduced', families, soak: null };
+  }
+  if (cases.length === 0) return { kind: 'full', families: fullMatrix(), soak: null };
   const wanted = new Set<FamilyName>(['baseline']);
   const windows: Partial<Record<FamilyName, readonly Boundary[]>> = {};
-  for (const text of options.cases) {
+  for (const text of cases) {
     const { name, boundary } = named(text);
     wanted.add(name);
     if (boundary !== null) windows[name] = [...(windows[name] ?? []), boundary];
@@ -45,7 +77,12 @@ export function planOf(options: {
   for (const name of [...FAMILY_NAMES].reverse()) {
     if (wanted.has(name)) for (const needed of FAMILIES[name].needs) wanted.add(needed);
   }
-  return { kind: 'chosen', families: inOrder([...wanted], windows) };
+  return { kind: 'chosen', families: inOrder([...wanted], windows), soak: null };
+}
+
+/** The baseline, and then random faults that follow from the seed. */
+export function soakPlan(soak: Soak): Plan {
+  return { kind: 'soak', families: [...inOrder(['baseline'], {}), soakFamily(soak)], soak };
 }
 
 export function fullMatrix(): readonly NamedFamily[] {
@@ -97,6 +134,10 @@ function withWindows(family: NamedFamily, windows: readonly Boundary[]): NamedFa
   };
 }
 
+function wrong(field: string, problem: string): WaybillError {
+  return new WaybillError('config_invalid', `${field}: ${problem}`, { field });
+}
+
 function named(text: string): { readonly name: FamilyName; readonly boundary: Boundary | null } {
   const [family = '', window] = text.split(':');
   const name = FAMILY_NAMES.find((one) => one === family);
@@ -109,7 +150,5 @@ function named(text: string): { readonly name: FamilyName; readonly boundary: Bo
     windows.length > 0
       ? windows.map((boundary) => `${family}:${boundary}`).join(', ')
       : FAMILY_NAMES.join(', ');
-  throw new WaybillError('config_invalid', `--case: there is no ${text}; there are ${there}`, {
-    field: '--case',
-  });
+  throw wrong('--case', `there is no ${text}; there are ${there}`);
 }

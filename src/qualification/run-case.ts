@@ -5,11 +5,12 @@ import type { CaseContext, Observed } from './cases/context';
 import type { CallRecord } from './client';
 import type { CaseRecord } from './evidence/records';
 import type { Fault } from './faults';
+import { inflict } from './inflict';
 import type { NamedFamily } from './plan';
 
 export type CaseGround = Pick<
   CaseContext,
-  'site' | 'client' | 'judge' | 'keep' | 'actionId' | 'shared'
+  'site' | 'client' | 'judge' | 'keep' | 'actionId' | 'shared' | 'soak'
 >;
 
 /** Never rejects: what cannot be carried through has failed. */
@@ -19,14 +20,18 @@ export async function runCase(ground: CaseGround, family: NamedFamily): Promise<
   const inflicted: CaseRecord['inflicted'] = [];
   const calls: CallRecord[] = [];
   ground.client.noteTo((call) => calls.push(call));
+  const noteFault = (fault: Fault): void => {
+    inflicted.push({ at: new Date().toISOString(), fault: { ...fault } });
+  };
   const context: CaseContext = {
     ...ground,
     family: family.name,
     faults: family.faults,
     observe: (what, actual) => found.set(what, actual),
+    noteFault,
     inflict: async (fault) => {
-      inflicted.push({ at: new Date().toISOString(), fault: { ...fault } });
-      await inflict(ground, fault);
+      noteFault(fault);
+      await inflict(ground.site, fault);
     },
   };
   let error: string | null = null;
@@ -65,29 +70,4 @@ export function caseProblems(
     }
   }
   return problems;
-}
-
-async function inflict({ site }: CaseGround, fault: Fault): Promise<void> {
-  switch (fault.kind) {
-    case 'publish':
-      await site.publish(fault.change);
-      return;
-    case 'stop':
-      await site.process(fault.process).stop();
-      return;
-    case 'kill':
-    case 'crash':
-      await site.process(fault.process).kill();
-      return;
-    case 'start':
-      await site.process(fault.process).start();
-      return;
-    case 'foreign-record':
-    case 'link':
-    case 'token-replayed':
-    case 'target':
-    case 'away':
-    case 'disk':
-      return;
-  }
 }

@@ -85,7 +85,8 @@ class Run {
     const claim = { runId, startedAt: new Date().toISOString(), pid: process.pid };
     const evidence = EvidenceFolder.claim(options.folder, claim, secrets);
     const run = new Run(options, { runId, secrets, evidence });
-    evidence.json(FILES.plan, { kind: options.plan.kind, cases: options.plan.families });
+    const { kind, families: cases, soak } = options.plan;
+    evidence.json(FILES.plan, { kind, ...(soak === null ? {} : { soak }), cases });
     evidence.json(FILES.source, run.#source);
     evidence.json(FILES.environment, environmentFacts());
     return run;
@@ -115,7 +116,7 @@ class Run {
     this.#evidence.json(FILES.keys, publicKeySet([site.keys.deployment.key]));
     const shared = new Map<string, unknown>();
     const ground: CaseGround = {
-      ...{ site, judge, client, shared },
+      ...{ site, judge, client, shared, soak: this.#options.plan.soak },
       actionId: (label) => `q-${this.#runId}-${label}`,
       keep: (name, value) => {
         this.#keep(name, value);

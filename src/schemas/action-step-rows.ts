@@ -83,7 +83,10 @@ export const BeginDispatchAnswer = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('not_sendable'),
     attemptNo: z.int(),
-    why: z.enum(['cancelled', 'deadline', 'recovering', 'registered_again', 'not_ready']),
+    why: z.enum([
+      ...(['cancelled', 'deadline', 'recovering', 'revoked'] as const),
+      ...(['registered_again', 'not_ready'] as const),
+    ]),
   }),
   z.object({ kind: z.literal('fence_lost') }),
 ]);

@@ -1,5 +1,6 @@
 /** What a system of connections tells of one of them, as a CloudEvent. */
 import { z } from 'zod';
+import { PLAIN_TEXT } from './api-common';
 import { INSTANCE_STATUSES } from './fleet/documents';
 import { Name } from './names';
 
@@ -19,7 +20,12 @@ export const ConnectionState = z.strictObject({
 });
 export type ConnectionState = z.infer<typeof ConnectionState>;
 
-const attribute = z.string().min(1).max(500);
+/** Text of CloudEvents holds no control characters and no half surrogates; the audit log could not either. */
+const attribute = z
+  .string()
+  .min(1)
+  .max(500)
+  .regex(PLAIN_TEXT, 'must not contain control characters');
 
 /** In structured mode the whole event, in binary mode its data alone. */
 export const ConnectionEventBody = z.union([
@@ -35,6 +41,7 @@ export const ConnectionEventBody = z.union([
 
 /** What an event must be, in either mode. */
 export const ConnectionEvent = z.object({
+  specversion: z.literal('1.0'),
   id: attribute,
   source: attribute,
   type: z.literal(CONNECTION_STATE_CHANGED),

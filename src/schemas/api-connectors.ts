@@ -93,7 +93,7 @@ export const Certification = z
     suiteVersion: z.string(),
     state: z.enum(CERTIFICATION_STATES),
     run: z.int().describe('Grows when a failed one is asked for again.'),
-    requestedBy: z.string(),
+    requestedBy: z.string().nullable().describe('Null, as `reason`: of another tenant.'),
     requestedAt: Answered,
     finishedAt: Answered.nullable(),
     reason: z.string().nullable().describe('Why it failed where no case says so.'),

@@ -34,7 +34,7 @@ const bodyLimitBytes = z.int().min(1).max(MAX_BODY_BYTES);
 
 export const CreateSubscriptionBody = z.strictObject({
   subscriptionId: Name,
-  instanceId: Name.describe('The connection: an enabled instance that grants source.'),
+  instanceId: Name.describe('The connection: an enabled instance that grants source or tool.'),
   targetId: Name,
   eventTypes,
   retry: retry.default(null),

@@ -149,6 +149,8 @@ export const PublishedInstance = InstanceRow.extend({
   subscribed: z.boolean(),
   /** Whether one of its subscriptions has an ingress. */
   receives: z.boolean(),
+  /** Whether a connector version is put to the conformance suite on it now. */
+  certifying: z.boolean(),
 });
 export type PublishedInstance = z.infer<typeof PublishedInstance>;
 

@@ -1,6 +1,6 @@
 /** What Postgres answers about certifications. */
 import { z } from 'zod';
-import { CERTIFICATION_STATES } from '../domain/certification';
+import { CERTIFICATION_FAULTS, CERTIFICATION_STATES } from '../domain/certification';
 import { CASE_VERDICTS, CONFORMANCE_GROUPS } from '../domain/conformance';
 import { RECOVERIES, SIDE_EFFECTS } from '../domain/capabilities';
 import { TRANSPORTS } from '../domain/routes';
@@ -26,14 +26,14 @@ export const CertificationRow = z.object({
   suiteVersion: z.string(),
   state: z.enum(CERTIFICATION_STATES),
   run: z.int(),
-  requestedBy: z.string(),
+  requestedBy: z.string().nullable(),
   requestedAt: z.string(),
   finishedAt: z.string().nullable(),
   reason: z.string().nullable(),
   reportSha256: z.string().nullable(),
   evidenceId: z.string().nullable(),
   statement: z.string().nullable(),
-  /** Null, and the results with it: another tenant's sandbox. */
+  /** Null, as are who asked, reason and results: another tenant's sandbox. */
   instanceId: z.string().nullable(),
   results: Results.nullable(),
   verdicts: z.partialRecord(z.enum(CONFORMANCE_GROUPS), z.array(z.enum(CASE_VERDICTS))),
@@ -47,8 +47,8 @@ export const RequestCertificationAnswer = z.discriminatedUnion('answer', [
   }),
   z.object({
     answer: z.enum([
-      ...(['unknown_version', 'revoked', 'nothing_to_try', 'no_artifact'] as const),
-      ...(['unknown_instance', 'instance_serves', 'untrusted_signer'] as const),
+      ...(['unknown_version', 'nothing_to_try', 'no_artifact', 'untrusted_signer'] as const),
+      ...(['busy', ...CERTIFICATION_FAULTS] as const),
     ]),
   }),
 ]);
@@ -56,6 +56,7 @@ export type RequestCertificationAnswer = z.infer<typeof RequestCertificationAnsw
 
 export const CertificationWork = z.discriminatedUnion('answer', [
   z.object({ answer: z.literal('over') }),
+  z.object({ answer: z.literal('unfit'), why: z.enum(CERTIFICATION_FAULTS) }),
   z.object({
     answer: z.literal('due'),
     tenantId: z.string(),
@@ -92,4 +93,8 @@ export const CertificationWork = z.discriminatedUnion('answer', [
 ]);
 export type CertificationWork = z.infer<typeof CertificationWork>;
 
-export const CertificationConcluded = z.enum(['over', 'busy', 'passed', 'failed', 'running']);
+export const CertificationConcluded = z.enum([
+  ...(['over', 'busy', 'passed', 'failed', 'running'] as const),
+  ...(['untrusted_signer', ...CERTIFICATION_FAULTS] as const),
+]);
+export type CertificationConcluded = z.infer<typeof CertificationConcluded>;

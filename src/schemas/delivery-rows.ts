@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { ACTION_STATES } from '../domain/action-states';
 import { DELIVERY_STATES } from '../domain/delivery-states';
 import { DRIVERS, LANES } from '../domain/lanes';
+import { SENDING_DOUBTS } from '../domain/sending-verdicts';
 import { Connection, OutboundOperation } from './outbound';
 import { RetryProfile } from './retry-profiles';
 import { ActionResultRow } from './route-rows';
@@ -61,6 +62,10 @@ export const DispatchChain = z.discriminatedUnion('targetKind', [
     /** The newest; null: it needs none. */
     approval: CarriedApprovalRow.nullable(),
     budgetAttempts: z.number().nullable(),
+    /** Of the attempt that is open, else of the next one: nothing happens at the vendor for it. */
+    onlyReads: z.boolean(),
+    /** Why what may have been taken is not sent again; null: nothing keeps it from that. */
+    doubt: z.enum(SENDING_DOUBTS).nullable(),
     deadlineInMs: z.number().nullable(),
   }),
 ]);
@@ -97,6 +102,8 @@ export const OpenAttemptAnswer = z.discriminatedUnion('answer', [
     info: DeliveryFacts.extend({
       attempt: z.number(),
       openedAt: z.string(),
+      /** To the attempt's deadline, after which others may take it for lost. */
+      endsInMs: z.number(),
       contentType: z.string().nullable(),
       keptHeaders: z.array(z.tuple([z.string(), z.string()])),
       /** Nothing of it can have reached a target before. */

@@ -14,6 +14,7 @@ import {
 } from '../domain/host-protocol';
 import { printedLine, storableText } from '../domain/plain-text';
 import { REPLICA_STATUSES } from '../domain/registry-ports';
+import { isShallow, MAX_NESTING } from './nesting';
 
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const Count = z.int().nonnegative();
@@ -24,6 +25,14 @@ const Text = z
   .max(200)
   .regex(/^[^\p{Cc}\p{Cs}]+$/u);
 const Instant = z.number().nonnegative();
+/** Bounded first: whatever walks a value by calling itself runs out of stack over a deeper one. */
+const Json = z
+  .unknown()
+  .refine((value) => isShallow(value, MAX_NESTING), {
+    message: `is nested deeper than ${MAX_NESTING} levels`,
+    abort: true,
+  })
+  .pipe(z.json());
 const Did = z
   .string()
   .max(128)
@@ -71,7 +80,7 @@ const ProgressSchema: z.ZodType<Progress> = z.object({
   percent: z.number().min(0).max(100).transform(Math.round).nullable().catch(null),
 });
 
-const succeeded = z.object({ kind: z.literal('succeeded'), result: z.json() });
+const succeeded = z.object({ kind: z.literal('succeeded'), result: Json });
 const failed = z.object({
   kind: z.literal('failed'),
   errorCode: z.string().regex(/^[a-z0-9_]{1,64}$/),
@@ -121,8 +130,8 @@ export const HostManifestSchema: z.ZodType<HostManifest> = z.object({
         interfaceName: Text,
         sideEffect: z.enum(SIDE_EFFECTS),
         recovery: z.enum(RECOVERIES),
-        requestSchema: z.json(),
-        resultSchema: z.json(),
+        requestSchema: Json,
+        resultSchema: Json,
         timeoutMs: z.int().positive().max(600_000),
       }),
     )

@@ -38,6 +38,8 @@ export const HttpOperation = z.strictObject({
   }),
   /** The header by which the vendor does the same request once; null: it knows none. */
   idempotencyHeader: z.string().nullable(),
+  /** For how long the vendor knows what it got by that header. */
+  idempotencyWindowMs: z.int().min(1),
   standardWebhooks: z.boolean(),
   timeoutMs,
 });

@@ -34,11 +34,14 @@ export type AcceptSendingAnswer = z.infer<typeof AcceptSendingAnswer>;
 export const CarriedApprovalRow = z.object({
   approvalId: z.string(),
   approver: z.string(),
+  key: z.string(),
   expiresAt: z.string(),
 });
 
 /** What is recorded of the call by which something is sent. */
 export const Sending = z.object({
+  /** What a token's limits count it as: the capability of its action, else the operation. */
+  capabilityId: z.string(),
   sideEffect: z.enum(SIDE_EFFECTS),
   requestedBy: z.string(),
   /** Lower-case hex SHA-256 of the request: what approvals are bound to. */

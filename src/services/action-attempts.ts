@@ -15,7 +15,7 @@ import type { DeliveryAction, OpenedAttempt } from '../schemas/delivery-rows';
 import { parsedJson } from '../schemas/json-bytes';
 import { isShallow, MAX_NESTING } from '../schemas/nesting';
 import type { ActionTarget } from '../schemas/targets';
-import { buildAffinity, buildRequest } from '../targets/action-request';
+import { buildAffinity, buildRequest, inexactIn } from '../targets/action-request';
 import { nudge } from './actions/nudging';
 import { actionService, approveForDelivery, startAction } from './actions/starting';
 import type { AttemptResult, ClosableAttempt } from './attempt-closing';
@@ -158,6 +158,13 @@ function build(
   if (request.kind === 'missing') return missing('request', request.pointer);
   if (!isShallow(request.request, MAX_NESTING)) {
     return { kind: 'unfit', problem: `the request is nested deeper than ${MAX_NESTING} levels` };
+  }
+  const inexact = inexactIn(request.request);
+  if (inexact !== null) {
+    return {
+      kind: 'unfit',
+      problem: `the number ${inexact} of the payload cannot be held exactly`,
+    };
   }
   if (Buffer.byteLength(JSON.stringify(request.request)) > REQUEST_LIMIT_BYTES) {
     return { kind: 'unfit', problem: `the request has more than ${REQUEST_LIMIT_BYTES} bytes` };

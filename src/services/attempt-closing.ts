@@ -105,7 +105,8 @@ const AT_ONCE = { backoff: { kind: 'list', delaysMs: [0] } } as const;
  * whatever the last one came to.
  */
 function failReason({ info }: ClosableAttempt, { verdict }: AttemptResult): FailureReason {
-  const doubted = info.uncertain || verdict.outcome === 'unknown';
+  const onlyReads = info.targetKind === 'outbound' && info.onlyReads;
+  const doubted = info.uncertain || (verdict.outcome === 'unknown' && !onlyReads);
   if (info.direction === 'outbound' && doubted) return 'uncertain';
   return verdict.reason ?? 'status_refused';
 }

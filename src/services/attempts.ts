@@ -99,8 +99,8 @@ async function dispatch(
   const { attempt } = info;
   const clock = databaseClock(info);
   if (info.targetKind === 'outbound') {
-    const { contentType, firstCall } = info;
-    const sending = { ref, attempt, info, clock, payload, contentType, firstCall };
+    const { contentType, firstCall, endsInMs } = info;
+    const sending = { ref, attempt, info, clock, payload, contentType, firstCall, endsInMs };
     return send(services, sending, signal);
   }
   if (info.targetKind === 'workflow') {

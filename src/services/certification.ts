@@ -12,7 +12,12 @@ import {
   type CertificationVerdict,
 } from '../db/certifications';
 import type { Database } from '../db/database';
-import type { CertificationEnd, CertificationRef, GroupOutcome } from '../domain/certification';
+import type {
+  CertificationEnd,
+  CertificationFault,
+  CertificationRef,
+  GroupOutcome,
+} from '../domain/certification';
 import {
   CONFORMANCE_GROUPS,
   countCases,
@@ -49,6 +54,7 @@ export async function tryConformanceGroup(
 ): Promise<GroupOutcome> {
   const work = await certificationWork(services.operations, ref);
   if (work.answer === 'over') return { kind: 'over' };
+  if (work.answer === 'unfit') return { kind: 'unfit', why: UNFIT[work.why] };
   const known = work.results[group];
   if (known !== undefined) return tried(known);
   const needsHost = work.manifestDigest !== null && group !== 'webhooks';
@@ -68,6 +74,10 @@ export async function judgeCertification(
 ): Promise<CertificationEnd> {
   const work = await certificationWork(services.operations, ref);
   if (work.answer === 'over') return { state: 'over' };
+  if (work.answer === 'unfit') {
+    const why = reason ?? UNFIT[work.why];
+    return await conclude(services, ref, { end: { verdict: 'failed', reason: why }, report: null });
+  }
   const cases = CONFORMANCE_GROUPS.flatMap((group) => work.results[group] ?? []);
   const complete = CONFORMANCE_GROUPS.every((group) => work.results[group] !== undefined);
   const counts = countCases(cases);
@@ -80,10 +90,47 @@ export async function judgeCertification(
       ? { verdict: 'failed', reason: why }
       : { verdict: 'passed', evidence: await evidenceOf(services, ref, { work, report }) };
   await point('certification.judged');
-  const state = await concludeCertification(services.operations, ref, end, report);
-  if (state === 'busy') throw new WaybillError('publication_busy');
-  return { state };
+  return await conclude(services, ref, { end, report });
 }
+
+interface Conclusion {
+  readonly end: CertificationVerdict;
+  readonly report: Buffer | null;
+}
+
+/** What has passed meanwhile may not pass any more: then it fails for that. */
+async function conclude(
+  services: CertificationServices,
+  ref: CertificationRef,
+  { end, report }: Conclusion,
+): Promise<CertificationEnd> {
+  const state = await concludeCertification(services.operations, ref, end, report);
+  switch (state) {
+    case 'busy':
+      throw new WaybillError('publication_busy');
+    case 'revoked':
+    case 'unknown_instance':
+    case 'connector_disabled':
+    case 'instance_serves':
+    case 'untrusted_signer': {
+      const failed = { verdict: 'failed', reason: UNFIT[state] } as const;
+      return await conclude(services, ref, { end: failed, report: null });
+    }
+    case 'over':
+    case 'passed':
+    case 'failed':
+    case 'running':
+      return { state };
+  }
+}
+
+const UNFIT: Readonly<Record<CertificationFault | 'untrusted_signer', string>> = {
+  revoked: 'the version was revoked meanwhile',
+  unknown_instance: 'the sandbox is no enabled instance of this version any more',
+  connector_disabled: 'the connector is not enabled: it starts nothing',
+  instance_serves: 'the sandbox has an enabled binding: it serves',
+  untrusted_signer: 'the settings do not trust the key of this deployment any more',
+};
 
 function tried(results: readonly CaseResult[]): GroupOutcome {
   const failed = results.filter(({ verdict }) => verdict === 'failed').map(({ id }) => id);
@@ -144,7 +191,7 @@ function reportOf(
 
 async function evidenceOf(
   { signingKey, nowMs }: CertificationServices,
-  { connectorId, version, suiteVersion, run }: CertificationRef,
+  { connectorId, version }: CertificationRef,
   { work, report }: { readonly work: DueWork; readonly report: Buffer },
 ) {
   const contentDigest = sha256(report);
@@ -159,7 +206,8 @@ async function evidenceOf(
   const jws = await signStatement(claims, signingKey);
   const read = readStatement(jws);
   if ('problem' in read) throw new WaybillError('internal', read.problem);
-  const name = sha256([connectorId, version, suiteVersion, String(run)].join('\n')).slice(0, 32);
+  // Of what it says: statements that were taken over from another deployment are other ones.
+  const name = sha256(Buffer.from(jws)).slice(0, 32);
   return {
     ...{ id: `conformance-${name}`, connector: connectorId, version, kind: claims.kind },
     ...{ artifactDigest, manifestDigest, contentDigest, contentRef: claims.contentRef },

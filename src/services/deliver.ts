@@ -23,7 +23,7 @@ import { MAX_DELIVER_WAIT_MS } from '../domain/sending';
 import { point } from '../points';
 import { canonicalJson } from '../schemas/canonical-json';
 import type { OutboundOperation } from '../schemas/outbound';
-import type { FoundConnection, SentRow } from '../schemas/sending-rows';
+import type { FoundConnection, Sending, SentRow } from '../schemas/sending-rows';
 import { judgeCarried } from './carried-approvals';
 import { sendingProblem } from './sending/adapters';
 
@@ -97,6 +97,8 @@ async function meet(
   requestDigest: string,
 ): Promise<DeliverAnswer> {
   if (known.sending.requestDigest !== requestDigest) return conflict(known.deliveryId);
+  const refused = beyond(principal, known.sending);
+  if (refused !== null) return refused;
   if (!isLive(known.state)) return { kind: 'settled', delivery: sentDelivery(known) };
   const ref = { tenantId: principal.tenantId, deliveryId: asDeliveryId(known.deliveryId) };
   return await untilSettled(services, ref, { waitMs: order.waitMs, signal });
@@ -106,6 +108,7 @@ type Refused = Extract<DeliverAnswer, { kind: 'refused' }>;
 
 interface Admitted {
   readonly kind: 'admitted';
+  readonly capabilityId: string;
   readonly sideEffect: SentDelivery['sideEffect'];
   readonly approval: CarriedApproval | null;
 }
@@ -122,10 +125,8 @@ async function admit(
   const { operation, sideEffect } = found;
   if (operation === null || sideEffect === null) return unknownOperation(order, found.operations);
   const capabilityId = operation.kind === 'action' ? operation.capabilityId : order.operation;
-  if (principal.permits?.({ capabilityId, sideEffect }) === false) {
-    const detail = `the token does not allow ${capabilityId}, which is of the class ${sideEffect}`;
-    return { kind: 'refused', code: 'capability_not_permitted', detail, field: 'operation' };
-  }
+  const refused = beyond(principal, { capabilityId, sideEffect });
+  if (refused !== null) return refused;
   const problem = materialProblem(order, operation, found);
   if (problem !== null) return problem;
   const external = sideEffect === 'external';
@@ -135,14 +136,25 @@ async function admit(
     const code = 'policy_decision_required' as const;
     return { kind: 'refused', code, detail: denied, field: 'policyDecision' };
   }
-  if (!external) return { kind: 'admitted', sideEffect, approval: null };
+  const admitted = { kind: 'admitted', capabilityId, sideEffect } as const;
+  if (!external) return { ...admitted, approval: null };
   const judged = await judgeCarried(order.approval, {
     ...{ tenantId: principal.tenantId, idempotencyKey: order.idempotencyKey, requestDigest },
     ...{ requestedBy: [principal.subject], ...(await readTrustedApprovers(data)) },
   });
-  if (judged.ok) return { kind: 'admitted', sideEffect, approval: judged.approval };
+  if (judged.ok) return { ...admitted, approval: judged.approval };
   const { code, problem: detail } = judged;
   return { kind: 'refused', code, detail, field: 'approval', requestDigest };
+}
+
+/** What the limits of the caller's token keep from them, also of what is there already. */
+function beyond(
+  { permits }: DeliverPrincipal,
+  { capabilityId, sideEffect }: Pick<Sending, 'capabilityId' | 'sideEffect'>,
+): Refused | null {
+  if (permits?.({ capabilityId, sideEffect }) !== false) return null;
+  const detail = `the token does not allow ${capabilityId}, which is of the class ${sideEffect}`;
+  return { kind: 'refused', code: 'capability_not_permitted', detail, field: 'operation' };
 }
 
 const FAULTS: Readonly<Record<Exclude<FoundConnection['fault'], null>, string>> = {
@@ -200,10 +212,16 @@ function rowOf(order: DeliverOrder) {
 function sendingOf(
   { budget, policyDecision }: DeliverOrder,
   { subject }: DeliverPrincipal,
-  { sideEffect, approval, requestDigest }: Admitted & { readonly requestDigest: string },
-) {
+  {
+    capabilityId,
+    sideEffect,
+    approval,
+    requestDigest,
+  }: Admitted & { readonly requestDigest: string },
+): Sending {
   const approvals = approval === null ? [] : [approval];
-  return { sideEffect, requestedBy: subject, requestDigest, budget, policyDecision, approvals };
+  const asked = { capabilityId, sideEffect, requestedBy: subject, requestDigest };
+  return { ...asked, budget, policyDecision, approvals };
 }
 
 async function untilSettled(

@@ -8,6 +8,7 @@ import type { DeliveryRef, ReplayAnswer } from '../domain/delivery-activities';
 import { point } from '../points';
 import type { DeliveryFacts } from '../schemas/delivery-rows';
 import type { Sending } from '../schemas/sending-rows';
+import { isTrustedApprover, type ApprovalContext } from '../signing/approvals/verify';
 import type { SigningKey } from '../signing/keys';
 import { judgeCarried } from './carried-approvals';
 import type { DeliveryMetrics } from './delivery-metrics';
@@ -34,7 +35,7 @@ export interface ReplayWho {
  * Failed → Replayed with a new series of attempts. It starts nothing: the caller nudges the
  * workflow, and a loop does it where the caller could not. Two calls at once are one replay. What was
  * sent and may have had its effect is replayed only where that is confirmed, and where it is external,
- * with an approval that was not used before; so is an external one whose approval has expired.
+ * with an approval that was not used before; so is an external one whose approval counts no more.
  */
 export async function decideReplay(
   services: ReplayServices,
@@ -81,14 +82,19 @@ export async function decideReplay(
     case 'approval_missing':
       return {
         ...{ kind: 'approval_required', code: 'approval_refused' },
-        detail: 'an approval counts once; carry another one',
+        detail: 'an approval counts once, and while its signer is trusted; carry another one',
       };
   }
 }
 
-function approvedStill({ approvals }: Sending, { now }: DeliveryFacts): boolean {
+/** As `waybill.approval_fault` sees it. */
+function approvedStill(
+  { approvals }: Sending,
+  context: Pick<ApprovalContext, 'tenantId' | 'trusted' | 'nowMs'>,
+): boolean {
   const newest = approvals.at(-1);
-  return newest !== undefined && Date.parse(newest.expiresAt) > Date.parse(now);
+  if (newest === undefined || Date.parse(newest.expiresAt) <= context.nowMs) return false;
+  return isTrustedApprover(newest, context);
 }
 
 /** What the row's own guard will want to see of a delivery that may have had its effect, or is approved no more. */
@@ -106,11 +112,13 @@ async function judgeDoubt(
   if (facts.direction === 'inbound') return plain;
   const sent = await readSent(data, ref.tenantId, ref);
   if (sent?.sending.sideEffect !== 'external') return plain;
-  if (!facts.uncertain && approvedStill(sent.sending, facts)) return plain;
+  const context = { tenantId: ref.tenantId, ...(await readTrustedApprovers(data)) };
+  if (!facts.uncertain && approvedStill(sent.sending, context)) return plain;
+  const { idempotencyKey, sending } = sent;
+  const requestedBy = [replayedBy, sending.requestedBy];
+  const { requestDigest } = sending;
   const judged = await judgeCarried(approval, {
-    ...{ tenantId: ref.tenantId, idempotencyKey: sent.idempotencyKey },
-    ...{ requestedBy: [replayedBy, sent.sending.requestedBy] },
-    ...{ requestDigest: sent.sending.requestDigest, ...(await readTrustedApprovers(data)) },
+    ...{ ...context, idempotencyKey, requestedBy, requestDigest },
   });
   return judged.ok
     ? { kind: 'judged', allowed: { confirmUncertain, approval: judged.approval } }

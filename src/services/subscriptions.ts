@@ -13,14 +13,17 @@ import { FleetInvalid } from '../schemas/fleet/mistakes';
 import { writtenSubscription } from '../schemas/fleet/written-documents';
 import { fleetText } from '../schemas/fleet/yaml-texts';
 import type { SubscriptionChange, SubscriptionWish } from '../schemas/subscription-wishes';
+import type { SecretProvider } from '../secrets/provider';
 import { changesOf, publishChange, type Publisher } from './publications';
-import { tenantReferenceProblem } from './tenant-secrets';
+import { requireOwnSecrets, requireUsableSecrets } from './subscription-secrets';
 
 export interface SubscriptionServices {
   /** Role waybill_control. */
   readonly control: Database;
   /** What a tenant's own references must begin with; `{tenant}` stands for its name. */
   readonly tenantSecrets: readonly string[];
+  /** Of this process: what it cannot read says nothing. */
+  readonly secrets: SecretProvider;
   /** A new reference of an ingress: at least 16 characters that nobody can guess. */
   readonly newIngressRef: () => string;
 }
@@ -45,16 +48,18 @@ export async function createSubscription(
   publisher: Publisher,
 ): Promise<'created' | 'existing'> {
   let outcome: 'created' | 'existing' = 'created';
+  await requireUsable(services, { tenantId, subscriptionId }, wish);
   await publishing(services, publisher, async (run) => {
     const before = await readOne(run, { tenantId, subscriptionId });
     const written = { kind: 'Subscription', tenant: tenantId, id: subscriptionId };
     const made = (ref: string, more: object) =>
       oneDocument({ ...written, ...asDocument(wish), ingress: { ...wish.ingress, ref, ...more } });
-    requireOwnSecrets(services, tenantId, wish.ingress.secrets, before);
+    requireOwnSecrets(services.tenantSecrets, tenantId, wish.ingress.secrets, before);
     if (before === undefined) return made(services.newIngressRef(), {});
+    if (before.state === 'deactivated') throw exists('It was deactivated; take another id.');
     const { ref = services.newIngressRef(), previous = [] } = before.ingress ?? {};
     const differs = (await changesOf(run, made(ref, { previous }))).length > 0;
-    if (differs) throw new WaybillError('subscription_exists', '', { field: 'subscriptionId' });
+    if (differs) throw exists('');
     outcome = 'existing';
     return null;
   });
@@ -71,9 +76,10 @@ export async function changeSubscription(
   wish: SubscriptionChange,
   publisher: Publisher,
 ): Promise<void> {
+  await requireUsable(services, key, wish);
   await changing(services, key, publisher, (before) => {
     const { secrets, bodyLimit } = wish.ingress ?? {};
-    requireOwnSecrets(services, key.tenantId, secrets ?? [], before);
+    requireOwnSecrets(services.tenantSecrets, key.tenantId, secrets ?? [], before);
     const ingress = { ...(secrets && { secrets }), ...(bodyLimit && { bodyLimit }) };
     const written = writtenSubscription(before);
     return {
@@ -152,6 +158,16 @@ async function publishing(
   }
 }
 
+async function requireUsable(
+  { control, secrets: provider, tenantSecrets: places }: SubscriptionServices,
+  key: SubscriptionKey,
+  { instance, ingress }: SubscriptionChange,
+): Promise<void> {
+  const wish = { instance, secrets: ingress?.secrets ?? [] };
+  const services = { control, provider, places };
+  await requireUsableSecrets(services, key.tenantId, wish, (run) => readOne(run, key));
+}
+
 async function readOne(
   run: Run,
   { tenantId, subscriptionId }: SubscriptionKey,
@@ -182,21 +198,6 @@ function asDocument(wish: SubscriptionChange) {
   };
 }
 
-/** References that were published for this subscription before are its own, whoever wrote them. */
-function requireOwnSecrets(
-  { tenantSecrets }: SubscriptionServices,
-  tenantId: TenantId,
-  secrets: readonly { readonly ref: string }[],
-  before: SubscriptionRow | undefined,
-): void {
-  const known = JSON.stringify(before?.ingress?.secrets ?? []);
-  for (const [index, { ref }] of secrets.entries()) {
-    if (known.includes(JSON.stringify(ref))) continue;
-    const problem = tenantReferenceProblem(tenantSecrets, tenantId, ref);
-    if (problem !== null) throw invalid(problem, `ingress.secrets[${index}].ref`);
-  }
-}
-
 /** Fields by the names that the API gives them. */
 const FIELDS: Readonly<Record<string, string>> = { instance: 'instanceId', target: 'targetId' };
 
@@ -211,6 +212,10 @@ function told({ code, mistakes }: FleetInvalid): WaybillError {
   return code === 'fleet_invalid'
     ? invalid(detail, field)
     : new WaybillError(code, detail, { field });
+}
+
+function exists(detail: string): WaybillError {
+  return new WaybillError('subscription_exists', detail, { field: 'subscriptionId' });
 }
 
 function invalid(detail: string, field = 'ingress'): WaybillError {

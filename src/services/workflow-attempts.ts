@@ -5,9 +5,10 @@
 import type { Verdict } from '../domain/attempts';
 import type { AttemptAnswer } from '../domain/delivery-activities';
 import type { WorkflowDispatch, WorkflowInput, WorkflowReport } from '../domain/workflow-targets';
-import { jsonOf } from '../schemas/json-bytes';
+import { parsedJson } from '../schemas/json-bytes';
 import { isShallow, MAX_NESTING } from '../schemas/nesting';
 import type { OpenedAttempt } from '../schemas/delivery-rows';
+import { inexactIn } from '../targets/action-request';
 import type { AttemptResult, ClosableAttempt } from './attempt-closing';
 import { closeWithVerdict } from './attempt-closing';
 import type { AttemptServices } from './attempt-services';
@@ -61,10 +62,10 @@ function dispatchOf(
   return { ...ref, target: info.target, input, summary, timeoutMs: info.target.timeoutMs };
 }
 
-/** What is nested too deep cannot be written again, here or by whoever works on it. */
+/** What is nested too deep cannot be written again, here or by whoever works on it; nor some numbers. */
 function shallowJson(payload: Uint8Array): unknown {
-  const value = jsonOf(payload);
-  return isShallow(value, MAX_NESTING) ? value : null;
+  const value = parsedJson(payload) ?? null;
+  return isShallow(value, MAX_NESTING) && inexactIn(value) === null ? value : null;
 }
 
 function refused(detail: string): AttemptResult {

@@ -1,4 +1,5 @@
 /** What a delivery asks of an action: its request and its affinity, taken from the payload. */
+import { isLosslessNumber } from 'lossless-json';
 import { z } from 'zod';
 import { valueAt } from '../domain/json-pointer';
 import type { ActionTarget } from '../schemas/targets';
@@ -6,6 +7,7 @@ import { FromPayload, JsonPointer } from '../schemas/targets';
 
 /** `missing`: the payload has nothing, or nothing fit, at the place that the target names. */
 export type BuiltRequest =
+  /** A number that JavaScript cannot hold exactly is a `LosslessNumber` in it. */
   | { readonly kind: 'built'; readonly request: unknown }
   | { readonly kind: 'missing'; readonly pointer: string };
 
@@ -35,6 +37,20 @@ export function buildRequest(
   }
 }
 
+/**
+ * The first number of a built request that JavaScript cannot hold exactly, as it was written; null: there
+ * is none. What checks and carries out actions would take it for another one.
+ */
+export function inexactIn(request: unknown): string | null {
+  if (isLosslessNumber(request)) return request.value;
+  if (typeof request !== 'object' || request === null) return null;
+  for (const inner of Object.values(request)) {
+    const found = inexactIn(inner);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
 /** Most characters of a key. */
 const MAX_KEY = 200;
 
@@ -42,7 +58,8 @@ const MAX_KEY = 200;
 export function buildAffinity(affinity: FromPayload | null, payload: unknown): BuiltAffinity {
   if (affinity === null) return { kind: 'built', key: null };
   const value = valueAt(payload, affinity.from);
-  const key = typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+  const scalar = isLosslessNumber(value) ? value.value : value;
+  const key = typeof scalar === 'string' || typeof scalar === 'number' ? String(scalar) : '';
   // Postgres text holds no NUL.
   const fits = key !== '' && key.length <= MAX_KEY && !key.includes('\0');
   return fits ? { kind: 'built', key } : { kind: 'missing', pointer: affinity.from };

@@ -2,6 +2,7 @@
  * The request by which an operation is sent over HTTP: filled from payload and configuration, before any
  * secret is read. What is filled in can neither leave its place in the address nor end a header.
  */
+import { isLosslessNumber, stringify } from 'lossless-json';
 import { valueAt } from '../domain/json-pointer';
 import { parsedJson } from '../schemas/json-bytes';
 import { isShallow, MAX_NESTING } from '../schemas/nesting';
@@ -88,8 +89,9 @@ class Sources {
   text(place: TextPlace): string {
     const value = valueAt(place.source === 'payload' ? this.payload : this.config, place.pointer);
     if (value === undefined) throw new Unfit(`there is nothing at ${placeText(place)}`);
-    const text =
-      typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+    const text = isLosslessNumber(value)
+      ? value.value
+      : typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
         ? String(value)
         : null;
     if (text === null || /\p{Cs}/u.test(text)) {
@@ -121,7 +123,7 @@ function bodyOf(
     throw new Unfit(`the body is nested deeper than ${MAX_NESTING} levels`);
   }
   return {
-    body: Buffer.from(JSON.stringify(built.request), 'utf8'),
+    body: Buffer.from(stringify(built.request) ?? 'null', 'utf8'),
     contentType: 'application/json',
   };
 }

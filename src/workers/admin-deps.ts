@@ -16,6 +16,7 @@ export function adminDeps(
     fleets: { schemes: loadShippedSchemes(), secrets },
     subscriptions: {
       control,
+      secrets,
       tenantSecrets: config.tenantSecrets,
       newIngressRef: () => randomBytes(16).toString('hex'),
     },

@@ -52,6 +52,7 @@ async function tryAll(
       setCurrentDetails(certificationDetails(ref, tried, `trying ${group}`));
       const outcome = await tryConformanceGroup({ ...ref, group });
       if (outcome.kind === 'over') return null;
+      if (outcome.kind === 'unfit') return outcome.why;
       if (outcome.kind === 'tried') {
         tried.push({ group, outcome });
         break;

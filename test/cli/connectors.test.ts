@@ -2,6 +2,9 @@
  * `waybill connectors` and `waybill certify`. Real: the command's process, socket, server, Postgres.
  * Doubled: the workflow of a certification, whose end is written by the test.
  */
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { SUITE_VERSION } from '../../src/domain/conformance';
 import { Certification, ConnectorPage } from '../../src/schemas/api-connectors';
 import { readFleet } from '../../src/schemas/fleet';
 import { loadShippedSchemes } from '../../src/schemas/shipped-schemes';
@@ -9,10 +12,19 @@ import { publishFleet } from '../../src/services/publications';
 import { Harness } from '../http/harness';
 import { account, capability, connector, fleetOf, tracker } from '../support/fleet-texts';
 import { until } from '../support/until';
-import { environmentOf, failureOf, removeHomes, waybill, type Environment } from './waybill';
+import {
+  environmentOf,
+  failureOf,
+  newHome,
+  removeHomes,
+  waybill,
+  type Environment,
+} from './waybill';
 
 let h: Harness;
 let env: Environment;
+let folder: string;
+const SCOPES = ['factory.connections.read', 'factory.connections.admin'];
 
 beforeAll(async () => {
   h = await Harness.start();
@@ -22,7 +34,8 @@ beforeAll(async () => {
   );
   const fleet = readFleet(text, loadShippedSchemes());
   await publishFleet(h.db.as('waybill_control'), fleet, 'test');
-  env = await environmentOf(h, 'factory.connections.read', 'factory.connections.admin');
+  env = await environmentOf(h, ...SCOPES);
+  folder = newHome();
 });
 afterAll(async () => {
   await h.stop();
@@ -72,5 +85,57 @@ test('certify starts, follows to the end, and tells the case that failed', async
   expect(failureOf(refused)).toMatchObject({
     code: 'certification_refused',
     message: expect.stringMatching(/^nobody is no enabled instance/) as string,
+  });
+});
+
+describe('certify --report', () => {
+  const REPORT = '{"kind":"waybill-conformance-report","counts":{"passed":1},"name":"Zoë"}';
+
+  test('is refused at once where nothing could be written, and nothing is asked', async () => {
+    const asked = h.attended.length;
+    const nowhere = path.join(folder, 'nowhere', 'report.json');
+    expect(failureOf(await waybill([...CERTIFY, '--report', nowhere], env))).toEqual({
+      ...{ code: 'config_invalid', message: expect.stringMatching(/^--report: ENOENT/) as string },
+    });
+    const early = [...CERTIFY, '--no-wait', '--report', path.join(folder, 'early.json')];
+    expect(failureOf(await waybill(early, env))).toEqual({
+      code: 'config_invalid',
+      message: '--report: there is none before it is over; leave --no-wait out',
+    });
+    expect(h.attended.length).toBe(asked);
+  });
+
+  test('writes the very bytes that the evidence is about, for the sandbox’s tenant alone', async () => {
+    await h.db.rows(
+      `insert into waybill.artifacts (tenant_id, sha256, content) values ('acme', sha256($1), $1)`,
+      [Buffer.from(REPORT)],
+    );
+    await h.db.rows(
+      `insert into waybill.evidence_statements (evidence_id, connector_id, version, kind,
+          artifact_digest, content_digest, verdict, signer, issued_at, statement)
+        values ('e', 'tracker', '1.0.0', 'conformance', repeat('a', 64), repeat('b', 64), 'pass', 'x',
+          now(), 'jws')`,
+    );
+    await h.db.rows(
+      `insert into waybill.certifications as c (connector_id, version, suite_version, state, tenant_id,
+          instance_id, cases, requested_by, finished_at, evidence_id, report_sha256)
+        values ('tracker', '1.0.0', $2, 'passed', 'acme', 'main', '{}', 'ada', now(), 'e', sha256($1))
+        on conflict (connector_id, version, suite_version) do update set state = excluded.state,
+          evidence_id = excluded.evidence_id, report_sha256 = excluded.report_sha256`,
+      [Buffer.from(REPORT), SUITE_VERSION],
+    );
+    const file = path.join(folder, 'report.json');
+    const told = await waybill([...CERTIFY, '--report', file], env);
+    expect(told).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^evidence e$/m) as string,
+    });
+    expect(readFileSync(file)).toEqual(Buffer.from(REPORT));
+    const other = path.join(folder, 'other.json');
+    const theirs = { ...env, WAYBILL_TOKEN: await h.token({ tenant: 'globex', scopes: SCOPES }) };
+    const { code, stderr } = await waybill([...CERTIFY, '--report', other], theirs);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/sandbox of another tenant, which alone may read .*\(not_found\)$/m);
+    expect(existsSync(other)).toBe(false);
   });
 });

@@ -13,6 +13,7 @@ import { findTemporalCli } from '../../src/workers/embedded/temporal-binary';
 import { readRunFile, type RunFile } from '../../src/workers/up/run-file';
 import { createTestDatabase, required } from '../support/test-database';
 import { until } from '../support/until';
+import type { Finished } from './one-process';
 import {
   failureOf,
   finished,
@@ -22,7 +23,6 @@ import {
   startWaybill,
   waybill,
   type Environment,
-  type Finished,
 } from './waybill';
 
 const ANY_PORTS = {

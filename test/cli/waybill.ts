@@ -1,24 +1,25 @@
-/** The command line as a person runs it: a real process of the build, with an environment of its own. */
+/**
+ * The command line as a person runs it: a real process of the build, with an environment of its own.
+ * Commands that end by themselves and read no input share one.
+ */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Harness } from '../http/harness';
+import { OneProcess, type Finished } from './one-process';
 
 const ROOT = path.join(__dirname, '..', '..');
 export const PROGRAM = path.join(ROOT, 'bin', 'waybill.js');
 export const EXAMPLE_FLEET = path.join(ROOT, 'examples', 'fleet.yaml');
 
-export interface Finished {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 export type Environment = Readonly<Record<string, string>>;
 
 const folders: string[] = [];
+const shared = new OneProcess(ROOT);
+/** What runs on, starts processes, or ends in its own way. */
+const LONG_RUNNING = new Set(['up', 'api', 'worker', 'host', 'qualify', 'conformance']);
 
 /** A new home folder that Postgres can enter, whoever it runs as. */
 export function newHome(): string {
@@ -34,12 +35,22 @@ export async function environmentOf(h: Harness, ...scopes: string[]): Promise<En
   return { WAYBILL_HOME: newHome(), WAYBILL_API_URL: h.url, WAYBILL_TOKEN: token };
 }
 
+/** After the last test of a file. */
 export function removeHomes(): void {
+  shared.end();
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 }
 
+/** Whoever runs the tests may have settings of their own, which must not count. */
+function environmentWith(env: Environment): NodeJS.ProcessEnv {
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !/^(WAYBILL_|TEMPORAL_|DATABASE_URL$)/.test(name),
+  );
+  return { ...Object.fromEntries(inherited), ...env };
+}
+
 /**
- * Starts it; whoever runs the tests may have settings of their own, which must not count.
+ * Starts it.
  * @param program of another build than this one
  */
 export function startWaybill(
@@ -47,12 +58,9 @@ export function startWaybill(
   env: Environment,
   program = PROGRAM,
 ): ChildProcess {
-  const inherited = Object.entries(process.env).filter(
-    ([name]) => !/^(WAYBILL_|TEMPORAL_|DATABASE_URL$)/.test(name),
-  );
   return spawn(process.execPath, [program, ...args], {
     cwd: ROOT,
-    env: { ...Object.fromEntries(inherited), ...env },
+    env: environmentWith(env),
     stdio: ['pipe', 'pipe', 'pipe'],
   });
 }
@@ -75,6 +83,9 @@ export function waybill(
   env: Environment = { WAYBILL_HOME: newHome() },
   input = '',
 ): Promise<Finished> {
+  const [command = ''] = args;
+  if (input === '' && (!LONG_RUNNING.has(command) || args.includes('--help')))
+    return shared.run(args, environmentWith(env));
   const child = startWaybill(args, env);
   // One that fails at once does not read it.
   child.stdin?.on('error', () => undefined);

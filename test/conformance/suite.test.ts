@@ -2,9 +2,11 @@
  * The suite over good hosts: the reference host over its controlled provider, and one over the kit, in
  * this process and over real sockets. Doubled: nothing.
  */
-import { runConformance } from '../../src/conformance/suite';
+import { bounded } from '../../src/conformance/replies';
+import { runConformance, runConformanceGroup } from '../../src/conformance/suite';
 import type { CaseResult } from '../../src/domain/conformance';
 import { startProvider } from '../../src/hosts/provider/provider';
+import { capability } from '../../src/hosts/kit/connector';
 import { startReferenceHost } from '../../src/hosts/reference/host';
 import { generateKeyText } from '../../src/signing/keys';
 import { Folder, IDENTITY, INCARNATION, newKey, trustIn } from '../hosts/support/fixtures';
@@ -66,5 +68,40 @@ test('a host over the kit passes every case, and what cannot be tried here is na
     );
   } finally {
     await host.stop();
+  }
+});
+
+test('a host that never comes to an end costs a group no more than its time', async () => {
+  const never = capability({
+    contract: {
+      ...({ interfaceName: 'notes', sideEffect: 'read', recovery: 'none' } as const),
+      ...{ timeoutMs: 5_000, requestSchema: {}, resultSchema: {} },
+    },
+    parse: (body) => body,
+    execute: () => new Promise(() => undefined),
+  });
+  const host = await notesHost(keys, { capabilities: { never } });
+  try {
+    const setup = setupFor(host, keys, { groupLimitMs: 300 });
+    const [only, ...more] = await runConformanceGroup('capabilities', setup);
+    expect(more).toEqual([]);
+    expect(only).toMatchObject({
+      ...{ id: 'capabilities/valid/never', verdict: 'failed' },
+      why: 'the group was not over within 300 ms',
+    });
+    // Whoever asked has gone: no verdict.
+    const signal = AbortSignal.timeout(100);
+    const gone = runConformanceGroup('capabilities', setupFor(host, keys, { signal }));
+    await expect(gone).rejects.toThrow(/timeout/);
+  } finally {
+    await host.stop();
+  }
+});
+
+test('what came back is kept as text that can be stored, wherever it is cut', () => {
+  for (const before of [598, 599, 600]) {
+    const text = bounded(`${'x'.repeat(before)}\u{1F9FE}\ud800 and more\0`.repeat(2));
+    expect(text).not.toMatch(/[\p{Cs}\0]/u);
+    expect(text).toMatch(/…$/);
   }
 });

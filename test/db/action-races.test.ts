@@ -168,3 +168,19 @@ test('drain against retry: what is pinned is served by the draining host, and no
   await rig.call('h1', 'heartbeat');
   expect(await status()).toBe('drained');
 });
+
+test('what was reserved before its instance or version was revoked is not sent after that', async () => {
+  const { fence } = (await rig.reserved('a1')).reservation;
+  const dispatch = { ...refOf('a1'), fence, resume: false };
+  for (const [table, usual] of [
+    ['connector_versions', 'active'],
+    ['instances', 'enabled'],
+  ] as const) {
+    await db.rows(`update waybill.${table} set status = 'revoked'`);
+    expect((await beginDispatch(data(), dispatch)).answer).toMatchObject({
+      ...{ kind: 'not_sendable', why: 'revoked' },
+    });
+    await db.rows(`update waybill.${table} set status = $1`, [usual]);
+  }
+  expect((await beginDispatch(data(), dispatch)).answer.kind).toBe('send');
+});

@@ -121,6 +121,22 @@ test('bytes that another action has as request or result are kept', async () => 
   expect(await count('artifacts')).toBe(1);
 });
 
+test('bytes that evidence is about are kept, whoever else had them', async () => {
+  await closed('a1');
+  await db.rows(
+    `insert into waybill.evidence_statements (evidence_id, connector_id, version, kind,
+        artifact_digest, content_digest, content_ref, verdict, signer, issued_at, statement)
+      select 'e', v.connector_id, v.version, 'conformance', repeat('a', 64), repeat('a', 64),
+          format('artifact:%s/%s', k.tenant_id, encode(k.sha256, 'hex')), 'pass', 'x', now(), 'jws'
+        from waybill.connector_versions v, waybill.artifacts k`,
+  );
+  await age(31);
+  await retain();
+  await db.rows(`update waybill.artifacts set release_at = release_at - interval '25 hours'`);
+  await retain();
+  expect(await db.rows('select release_at from waybill.artifacts')).toEqual([{ release_at: null }]);
+});
+
 test('bytes that are stored again while they wait to go are kept', async () => {
   await closed('a1');
   await age(31);

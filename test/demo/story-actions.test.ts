@@ -59,7 +59,15 @@ afterAll(async () => {
 /** The effect of a host. */
 function effect(reference: string, kind: 'ticket' | 'job' = 'ticket'): string {
   const durationMs = kind === 'job' ? 600_000 : 0;
-  const wish = { kind, reference, title: 'x', idempotencyKey: null, durationMs, account: 'demo' };
+  const wish = {
+    kind,
+    reference,
+    title: 'x',
+    idempotencyKey: null,
+    approval: null,
+    durationMs,
+    account: 'demo',
+  };
   const created = provider.ledger.create(wish);
   if (created.kind === 'key_conflict') throw new Error('it has no key');
   return created.effect.id;

@@ -1,14 +1,18 @@
 /**
- * The example connectors by the protocol: real processes that believe the keys of this test. Real: their
- * processes, sockets, stores and products. Doubled: nothing. Verdicts: signed answers, and effects
- * counted at their products.
+ * The example connectors by the protocol: real processes that register with this test. Real: their
+ * processes, sockets, stores and products. Doubled: the lifecycle service, in memory. Verdicts: signed
+ * answers, and effects counted at their products.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { promisify } from 'node:util';
 import type { HostCall, HostClient } from '../../src/hosts/client';
+import { LifecycleService } from '../../src/hosts/testing/lifecycle-service';
 import type { SigningKey } from '../../src/signing/keys';
 import { callTo, clientOf, IDENTITY, json, newKey, trustIn } from '../hosts/support/fixtures';
+import { pythonProgram } from '../support/python';
 import { until } from '../support/until';
 import { ExampleHost, PYTHON, servedManifest, TYPESCRIPT } from './support/example-connectors';
 
@@ -21,29 +25,34 @@ beforeAll(async () => {
 });
 afterAll(() => client.close());
 
+const run = promisify(execFile);
 const BODY = json({ text: 'Broken lamp' });
 const FOLDERS = { TypeScript: 'typescript-connector', Python: 'python-connector' } as const;
-const INCARNATION = 1;
 const ANYTHING: unknown = expect.anything();
 
 describe.each([TYPESCRIPT, PYTHON])('the $language connector', (example) => {
   let host: ExampleHost;
-  const told = () => ({ trust: trustIn(waybill) });
+  let lifecycle: LifecycleService;
+  const told = () => ({ lifecycle: lifecycle.url });
   beforeAll(async () => {
     host = await ExampleHost.describe(example, IDENTITY);
+    lifecycle = await new LifecycleService(host.did, trustIn(waybill)).start();
     await host.start(told());
   }, 120_000);
-  afterAll(() => host.remove());
+  afterAll(async () => {
+    await host.remove();
+    await lifecycle.stop();
+  });
 
   const call = (more: Parameters<typeof callTo>[1] = {}): HostCall =>
     callTo(host, {
-      incarnation: INCARNATION,
+      incarnation: lifecycle.incarnation,
       ...more,
       route: { connectorId: example.connectorId, capabilityId: example.capability, ...more.route },
     });
   const again = (asked: HostCall, fence: number): HostCall => ({
     ...asked,
-    fence,
+    ...{ fence, incarnation: lifecycle.incarnation },
     route: { ...asked.route, endpoint: host.url },
   });
   const effects = ({ route }: HostCall) => host.effects(route.actionId);
@@ -91,7 +100,7 @@ describe.each([TYPESCRIPT, PYTHON])('the $language connector', (example) => {
     ['for another host', 'wrong_audience', { route: { peerDid: 'did:key:z6MkOther' } }],
     ['that has expired', 'token_expired', { expiresAtMs: 1_000 }],
     ['for another tenant', 'wrong_coordinates', { route: { tenantId: 'umbrella' as never } }],
-    ['for another process', 'wrong_coordinates', { incarnation: 2 }],
+    ['for another process', 'wrong_coordinates', { incarnation: 99 }],
     ['for a lost memory', 'store_lost', { storeEpoch: randomUUID() }],
     [
       'for a credential that it has not',
@@ -178,17 +187,28 @@ describe.each([TYPESCRIPT, PYTHON])('the $language connector', (example) => {
 
 const HALF = { note: 'writing the note', percent: 50 };
 
+test('the tests that come with the Python connector pass', async () => {
+  const cwd = path.join(__dirname, '..', '..', 'examples', FOLDERS.Python);
+  const tested = await run(await pythonProgram('python'), ['-B', '-m', 'unittest'], { cwd });
+  expect(tested.stderr).toMatch(/^Ran \d+ tests [\s\S]*^OK$/m);
+});
+
 describe('long work of the Python connector', () => {
   let host: ExampleHost;
+  let lifecycle: LifecycleService;
   beforeAll(async () => {
     host = await ExampleHost.describe(PYTHON, IDENTITY);
-    await host.start({ trust: trustIn(waybill) });
+    lifecycle = await new LifecycleService(host.did, trustIn(waybill)).start();
+    await host.start({ lifecycle: lifecycle.url });
   });
-  afterAll(() => host.remove());
+  afterAll(async () => {
+    await host.remove();
+    await lifecycle.stop();
+  });
 
   test('says how far it is, and is stopped by a cancel', async () => {
     const asked = callTo(host, {
-      incarnation: INCARNATION,
+      incarnation: lifecycle.incarnation,
       route: { connectorId: 'board', capabilityId: 'digests.build' },
     });
     const sent = client.execute(asked, json({ text: 'Yearly', parts: 600 }));

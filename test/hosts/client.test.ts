@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import type { HostAnswerClaims } from '../../src/domain/host-protocol';
 import { provesNotStarted } from '../../src/hosts/client/results';
+import { MAX_NESTING } from '../../src/schemas/nesting';
 import { didOfKey } from '../../src/signing/did-key';
 import { sha256Hex, signJson } from '../../src/hosts/protocol/jws';
 import { openRouteToken } from '../../src/hosts/protocol/route-tokens';
@@ -55,6 +56,10 @@ async function answerTo(request: IncomingMessage): Promise<HostAnswerClaims> {
     store_epoch: 'epoch',
     outcome: { kind: 'succeeded', result: { ticketId: 'T-1' } },
   };
+}
+
+function nested(levels: number): unknown {
+  return levels === 0 ? 1 : JSON.parse('['.repeat(levels) + ']'.repeat(levels));
 }
 
 type Spoil = (good: HostAnswerClaims) => object;
@@ -115,12 +120,38 @@ test('an answer that names no token counts only as a refusal of an unreadable on
   expect(provesNotStarted(result)).toBe(true);
 });
 
-test('a signed answer that cannot be read is lost', async () => {
-  const host = await serve(answering((good) => ({ ...good, outcome: { kind: 'perhaps' } })));
+test.each([
+  ['of no known kind', { kind: 'perhaps' }],
+  ['without its result', { kind: 'succeeded' }],
+  ['nested beyond reading', { kind: 'succeeded', result: nested(3_000) }],
+])('a signed answer with an outcome %s is lost', async (_what, outcome) => {
+  const host = await serve(answering((good) => ({ ...good, outcome })));
   expect(await sides.client.execute(callTo(host), BODY)).toMatchObject({
     kind: 'lost',
     reason: 'answer_invalid',
   });
+});
+
+test('a result is nested as deep as a request may be, and no deeper', async () => {
+  const host = await serve(
+    answering((good) => ({ ...good, outcome: { kind: 'succeeded', result: nested(MAX_NESTING) } })),
+  );
+  const answered = { kind: 'answered', outcome: { kind: 'succeeded' } };
+  expect(await sides.client.execute(callTo(host), BODY)).toMatchObject(answered);
+});
+
+test('a manifest that is nested beyond reading is unreadable', async () => {
+  const capability = {
+    ...{ capabilityId: 'a', interfaceName: 'a', sideEffect: 'read', recovery: 'none' },
+    ...{ requestSchema: nested(3_000), resultSchema: {}, timeoutMs: 1 },
+  };
+  const manifest = { protocol: 1, connectorId: 'a', version: '1', capabilities: [capability] };
+  const { url } = await serve((_request, response) => {
+    response.end(JSON.stringify(manifest));
+  });
+  const at = { endpoint: url, transportProfile: 'http-loopback' as const, timeoutMs: 5_000 };
+  const read = await sides.client.manifest({ ...at, signal: new AbortController().signal });
+  expect(read.kind).toBe('unreadable');
 });
 
 test('from another store only a fact is believed', async () => {

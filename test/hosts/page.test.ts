@@ -7,6 +7,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020';
+import type { ZodType } from 'zod';
 import { HOST_REFUSALS } from '../../src/domain/host-protocol';
 import { createHostClient } from '../../src/hosts/client';
 import { openAnswer } from '../../src/hosts/protocol/answers';
@@ -112,12 +113,17 @@ describe('the JSON Schemas', () => {
   };
 
   test.each(schemas)('%s is what Waybill reads with', (file, schema) => {
-    const text = `${JSON.stringify(schema, null, 2)}\n`;
+    const text = `${printable(JSON.stringify(schema, null, 2))}\n`;
     if (anew) writeFileSync(path.join(DOCS, 'host-protocol', file), text);
     expect(committed(file)).toEqual(JSON.parse(text));
   });
 
-  test('accept the examples, and not what lacks a claim', () => {
+  test.each(schemas)('%s can be read by any engine of regular expressions', (file) => {
+    const patterns = JSON.stringify(committed(file)).matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g);
+    for (const [, pattern = ''] of patterns) expect(JSON.parse(pattern)).not.toMatch(/\\|\(\?/);
+  });
+
+  test('accept the examples, and refuse what Waybill would not read', () => {
     const ajv = new Ajv2020({ allowUnionTypes: true, formats: { uuid: true } });
     const messages: [string, object][] = [
       ['route-token', kept.token.claims as object],
@@ -132,10 +138,28 @@ describe('the JSON Schemas', () => {
     for (const [name, message] of messages) {
       const fits = ajv.compile(committed(`${name}.schema.json`));
       expect([name, fits(message), fits.errors]).toEqual([name, true, null]);
-      const [first = ''] = Object.keys(message);
-      expect(fits({ ...message, [first]: undefined })).toBe(false);
+      for (const claim of Object.keys(message)) {
+        for (const spoiled of [undefined, null, '', 'a\u0000', -1, 1.5, 2 ** 53, true, [], {}]) {
+          const other = { ...message, [claim]: spoiled };
+          expect([name, claim, spoiled, fits(other)]).toEqual([
+            name,
+            claim,
+            spoiled,
+            reads(name, other),
+          ]);
+        }
+      }
     }
   });
+
+  /** What Waybill itself says of it. */
+  function reads(name: string, message: object): boolean {
+    const readers: Record<string, ZodType> = {
+      ...{ 'route-token': RouteTokenSchema, 'host-answer': HostAnswerSchema },
+      ...{ 'lifecycle-call': LifecycleClaimsSchema, 'lifecycle-reply': LifecycleReply },
+    };
+    return readers[name]?.safeParse(message).success ?? false;
+  }
 });
 
 test('every refusal and every claim has its row', () => {
@@ -149,6 +173,10 @@ test('every refusal and every claim has its row', () => {
   const missing = [...HOST_REFUSALS, ...claims].filter((name) => !rows.includes(name));
   expect(missing).toEqual([]);
 });
+
+function printable(text: string): string {
+  return text.replace(/[\u007f-\u009f]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);
+}
 
 /** What the client of Waybill puts on the wire for the example's call. */
 async function sentBytes(): Promise<string> {

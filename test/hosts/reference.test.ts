@@ -57,7 +57,7 @@ test('its manifest has the digest that routes name', () => {
   expect(host.manifestDigest).toBe(referenceManifestDigest({ identity: IDENTITY }));
 });
 
-test.each(['tickets.create', 'tickets.create_keyed', 'tickets.create_blind'])(
+test.each(['tickets.create', 'tickets.create_keyed', 'tickets.create_blind', 'tickets.publish'])(
   '%s makes one ticket, noted once',
   async (capabilityId) => {
     const asked = call(capabilityId);

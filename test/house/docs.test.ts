@@ -43,6 +43,15 @@ test('every link leads to a file that is there, and every anchor to a heading', 
   expect(broken).toEqual([]);
 });
 
+test('every test that a page names is there', () => {
+  const named = pages.flatMap((page) =>
+    [...read(page).matchAll(/`(test\/[^`*\s]+)`/g)].map(([, at = '']) => ({ page, at })),
+  );
+  expect(named.length).toBeGreaterThan(30);
+  const missing = named.filter(({ at }) => !existsSync(path.join(ROOT, at)));
+  expect(missing).toEqual([]);
+});
+
 test('links to other sites are https', () => {
   const foreign = links.filter(({ target }) => /^[a-z]+:/.test(target));
   expect(foreign.filter(({ target }) => !target.startsWith('https://'))).toEqual([]);

@@ -3,6 +3,7 @@
  * row security; the registry makes the rows, results are kept as a host's answer is.
  */
 import { createHash } from 'node:crypto';
+import { noteProgress } from '../../src/db/action-steps';
 import { tenantId } from '../../src/domain/ids';
 import type { Action } from '../../src/schemas/api-actions';
 import type { RouteDetail } from '../../src/schemas/api-routes';
@@ -88,6 +89,18 @@ describe('one action', () => {
       assignedAt: expect.stringMatching(/^\d{4}-.*\.\d{6}Z$/) as string,
     });
     expect(action.route).not.toHaveProperty('tenantId');
+  });
+
+  it('shows how far its host says that it is', async () => {
+    const { reservation } = await rig.reserved('long');
+    const at = { tenantId: tenantId('acme'), actionId: 'long' };
+    expect((await show('long')).progress).toBeNull();
+    const moved = { ...at, reason: null, waiting: false, result: null };
+    await rig.registry.ledger.moveAction({ ...moved, from: ['reserved'], to: 'dispatching' });
+    const said = { note: 'page 40 of 100', percent: 40 };
+    await noteProgress(h.db.as('waybill_data'), { ...at, fence: reservation.fence }, said);
+    const sayingWhen: unknown = expect.stringMatching(/^\d{4}-.*Z$/);
+    expect((await show('long')).progress).toEqual({ ...said, at: sayingWhen });
   });
 
   it('shows the result that its host gave', async () => {

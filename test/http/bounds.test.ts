@@ -33,6 +33,14 @@ describe('calls in a minute', () => {
     expect(problem(await get(base, 'eve')).detail).toContain('tenant may make 3 calls');
     expect((await get(base, 'ada', 'globex')).status).toBe(200);
     expect((await h.call('/factory/deliveries', { base, token: null })).status).toBe(401);
+    const token = await h.token({ subject: 'max', tenant: 'other', scopes: [] });
+    const unscoped = () => h.call('/factory/deliveries', { base, token });
+    for (const left of [1, 0]) {
+      const refused = await unscoped();
+      expect(problem(refused)).toMatchObject({ code: 'scope_missing' });
+      expect(refused.headers.get('ratelimit')).toContain(`"subject";r=${left}`);
+    }
+    expect(problem(await unscoped())).toMatchObject({ code: 'rate_limited' });
     await other.close();
   });
 
@@ -66,20 +74,43 @@ test('a body that is too large is refused', async () => {
 });
 
 test('headers that are too large are refused', async () => {
-  const status = await new Promise<number>((done, fail) => {
+  const [status, text] = await new Promise<[number, string]>((done, fail) => {
     const asked = rawRequest(`${h.url}/health`, { headers: { 'x-long': 'x'.repeat(20_000) } });
     asked.on('response', (answer) => {
-      answer.resume();
-      done(answer.statusCode ?? 0);
+      let body = '';
+      answer.on('data', (piece: Buffer) => (body += piece.toString()));
+      answer.on('end', () => {
+        done([answer.statusCode ?? 0, body]);
+      });
     });
     asked.on('error', fail);
     asked.end();
   });
   expect(status).toBe(400);
+  expect(text).toContain('The head of a request has at most 16 KiB.');
 });
 
 test('a page has at most 200 rows', async () => {
   expect(problem(await h.call('/factory/deliveries?limit=201'))).toMatchObject({
     ...{ status: 400, field: 'limit' },
   });
+});
+
+test('a number that would be taken for another one is refused, and named', async () => {
+  const post = async (reason: string) => {
+    const response = await fetch(`${h.url}/v1/replays`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json; charset=utf-8',
+        authorization: `Bearer ${await h.token({ scopes: PLAN })}`,
+      },
+      body: `{"reason":${reason}}`,
+    });
+    const body = (await response.json()) as Record<string, unknown>;
+    return { status: response.status, headers: response.headers, body };
+  };
+  const found = problem(await post('2868860079149422351'));
+  expect(found).toMatchObject({ status: 400, code: 'invalid_request', field: 'body' });
+  expect(found.detail).toContain('2868860079149422351');
+  expect(problem(await post('9007199254740992')).field).toBe('reason');
 });

@@ -117,6 +117,18 @@ describe('certifying', () => {
     );
   });
 
+  test('of a connector that is switched off is refused', async () => {
+    await api.db.rows(
+      `update waybill.connectors set enabled = false where connector_id = 'tracker'`,
+    );
+    const answer = await certify({ version: '1.0.0', instance: 'main' });
+    await api.db.rows(`update waybill.connectors set enabled = true`);
+    expect(answer.body).toMatchObject({
+      code: 'certification_refused',
+      detail: expect.stringMatching(/is not enabled/) as string,
+    });
+  });
+
   test('of a connector that has neither capabilities nor a scheme is refused', async () => {
     const answer = await ask('/idle/certify', { version: '1.0.0', instance: 'main' });
     expect(answer.body).toMatchObject({ code: 'certification_refused', field: 'version' });
@@ -175,7 +187,10 @@ describe('certifying', () => {
     });
     // The connector is the platform's, the sandbox is not.
     const other = await ask('/tracker/certifications/1.0.0', undefined, 'globex');
-    expect(other.body).toMatchObject({ counts: { failed: 1 }, cases: null, instanceId: null });
+    expect(own.body).toMatchObject({ requestedBy: expect.any(String) as string });
+    expect(other.body).toMatchObject({
+      ...{ counts: { failed: 1 }, cases: null, instanceId: null, requestedBy: null, reason: null },
+    });
   });
 
   test('without a Temporal server is noted, and can be asked for again', async () => {
@@ -226,7 +241,17 @@ describe('a version that has passed', () => {
     });
     expect(ConformanceReport.parse(JSON.parse(bytes.toString('utf8')))).toMatchObject({
       ...{ connectorId: 'hooks', version: '1.0.0', suiteVersion: SUITE_VERSION },
-      cases: [{ id: 'webhooks/vectors', verdict: 'passed' }],
+      artifactDigest: 'a'.repeat(64),
+      cases: [
+        {
+          ...{ id: 'webhooks/vectors', verdict: 'passed' },
+          rule: expect.stringMatching(/^Vectors .*: ./) as string,
+          ...{
+            startedAtMs: expect.any(Number) as number,
+            durationMs: expect.any(Number) as number,
+          },
+        },
+      ],
     });
   });
 

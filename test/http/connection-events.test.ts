@@ -76,6 +76,26 @@ test.each([false, true])('is one publication, in either mode (binary: %s)', asyn
   expect(await status('globex')).toMatchObject({ instance: 'enabled' });
 });
 
+test('is read however its sender spells the content type', async () => {
+  const spellings = [
+    ['application/cloudevents+json', false],
+    ['application/cloudevents+json; charset=UTF-8', false],
+    ['Application/CloudEvents+JSON;charset="utf-8"', false],
+    ['application/json;charset=UTF-8', true],
+  ] as const;
+  const answers = [];
+  for (const [index, [type, binary]] of spellings.entries()) {
+    const about = { specversion: '1.0', id: `e${index}`, source: '/connections', type: TYPE };
+    const state = index % 2 === 0 ? 'disabled' : 'enabled';
+    const data = { connectionId: 'main', state, version: index + 1 };
+    const ce = Object.entries(about).map(([name, value]) => [`ce-${name}`, value]);
+    const attributes = Object.fromEntries(ce) as Record<string, string>;
+    const headers = { 'content-type': type, ...(binary ? attributes : {}) };
+    answers.push(await send(headers, JSON.stringify(binary ? data : { ...about, data })));
+  }
+  expect(answers.map(({ body }) => body['outcome'])).toEqual(spellings.map(() => 'applied'));
+});
+
 test('that comes again, or after a newer one, changes nothing', async () => {
   await tell({ version: 5 });
   const before = await status();
@@ -142,6 +162,11 @@ test('that is no CloudEvent, or many, is refused', async () => {
   const data = JSON.stringify({ connectionId: 'main', state: 'disabled', version: 1 });
   const json = { 'content-type': 'application/json' };
   expect(problem(await send(json, data))).toMatchObject({ status: 400, field: 'body' });
+  const old = { ...json, 'ce-specversion': '0.3', 'ce-id': 'e', 'ce-source': '/', 'ce-type': TYPE };
+  expect(problem(await send(old, data))).toMatchObject({ status: 400, field: 'specversion' });
+  for (const id of ['a\0b', '\ud800', 'a\nb']) {
+    expect(problem(await tell({ id }))).toMatchObject({ status: 400, field: 'id' });
+  }
   const batch = { 'content-type': 'application/cloudevents-batch+json' };
   expect(problem(await send(batch, '[]'))).toMatchObject({ code: 'invalid_request' });
 });

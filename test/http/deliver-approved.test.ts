@@ -139,22 +139,102 @@ test('what plainly failed is replayed as ever', async () => {
   });
 });
 
-test('what was approved for a time that is over is replayed with another approval', async () => {
-  rig.vendor.answers.push({ status: 404 });
-  const asked = call({ operation: 'charge', policyDecision: ALLOWED });
-  const key = 'charge-late';
-  const { requestDigest: digest = '' } = problem(await rig.deliver(asked, { key }));
-  const approval = await rig.approval(key, digest);
-  const { deliveryId: id } = await rig.delivered({ ...asked, approval }, { key });
-  await rig.h.db.rows(
-    `update waybill.deliveries set sending = jsonb_set(sending, '{approvals,0,expiresAt}',
-        to_jsonb(clock_timestamp())) where delivery_id = $1`,
-    [id],
+test.each<[object, boolean]>([
+  [{ capabilities: ['send'] }, true],
+  [{ capabilities: ['charge'] }, false],
+  [{ max_side_effect: 'shared-write' }, true],
+  [{ max_side_effect: 'read' }, false],
+])('a token that says %j has it sent again: %s', async (claims, may) => {
+  rig.vendor.answers.push({ status: 400 });
+  const { deliveryId: id } = await rig.delivered(call());
+  const json = { reason: 'mended' };
+  const answer = await rig.h.call(`/factory/deliveries/${id}/replay`, {
+    ...{ json, claims: { ...claims } },
+  });
+  if (may) expect(answer).toMatchObject({ status: 202 });
+  else expect(problem(answer)).toMatchObject({ status: 403, code: 'capability_not_permitted' });
+});
+
+describe('an approval is looked at again for each attempt', () => {
+  const trust = (approvers: object) =>
+    rig.h.db.rows('update waybill.settings set trusted_approvers = $1', [
+      JSON.stringify(approvers),
+    ]);
+  const trusted = async () => {
+    const [row] = await rig.h.db.rows('select trusted_approvers as them from waybill.settings');
+    return row?.['them'] as { kate: { keys: string[]; tenants: string[] } };
+  };
+  const held = (yes: boolean) =>
+    rig.h.db.rows(
+      `update waybill.settings set recovering_since = case when $1 then clock_timestamp() end`,
+      [yes],
+    );
+  const expireNow = (id: string) =>
+    rig.h.db.rows(
+      `update waybill.deliveries set sending = jsonb_set(sending, '{approvals,0,expiresAt}',
+          to_jsonb(clock_timestamp())) where delivery_id = $1`,
+      [id],
+    );
+  const mallory = 'did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK';
+
+  test.each<[string, string, (id: string, kate: { keys: string[] }) => Promise<unknown>]>([
+    ['that has expired', 'approval_expired', expireNow],
+    ['of somebody who is trusted no more', 'approver_untrusted', () => trust({})],
+    [
+      'of somebody who is not trusted for the tenant any more',
+      'approver_untrusted',
+      (_, kate) => trust({ kate: { ...kate, tenants: ['rival'] } }),
+    ],
+    [
+      'by a key that was taken from them',
+      'approver_untrusted',
+      (_, kate) => trust({ kate: { ...kate, keys: [mallory] } }),
+    ],
+  ])(
+    'one %s lets nothing be sent, nor replayed, until there is another',
+    async (name, reason, change) => {
+      const key = name.replaceAll(' ', '-');
+      const before = await trusted();
+      const asked = call({ operation: 'charge', policyDecision: ALLOWED, waitMs: 0 });
+      const { requestDigest: digest = '' } = problem(await rig.deliver(asked, { key }));
+      const approval = await rig.approval(key, digest);
+      await held(true);
+      const { body } = await rig.deliver({ ...asked, approval }, { key });
+      const id = deliveryId((body as { deliveryId: string }).deliveryId);
+      await change(id, before.kate);
+      await held(false);
+      const calls = rig.vendor.calls.length;
+      await rig.attempted({ tenantId: tenantId('acme'), deliveryId: id });
+      expect(rig.vendor.calls).toHaveLength(calls);
+      expect(await rig.show(id)).toMatchObject({ state: 'Failed', reason, uncertain: false });
+      const replay = (json: object) =>
+        rig.h.call(`/factory/deliveries/${id}/replay`, { json: { reason: 'mended', ...json } });
+      const refused = { code: 'approval_required', field: 'approval' };
+      expect(problem(await replay({}))).toMatchObject(refused);
+      await trust(before);
+      const another = await rig.approval(key, digest);
+      expect(await replay({ approval: another })).toMatchObject({ status: 202 });
+      await rig.attempted({ tenantId: tenantId('acme'), deliveryId: id });
+      expect(await rig.show(id)).toMatchObject({ state: 'Acknowledged', attempts: 1 });
+      expect(rig.vendor.calls).toHaveLength(calls + 1);
+    },
   );
-  const replay = (json: object) =>
-    rig.h.call(`/factory/deliveries/${id}/replay`, { json: { reason: 'mended', ...json } });
-  expect(problem(await replay({}))).toMatchObject({ code: 'approval_required', field: 'approval' });
-  const another = await rig.approval(key, digest);
-  expect(await replay({ approval: another })).toMatchObject({ status: 202 });
-  expect((await rig.show(id)).sending?.approvals).toHaveLength(2);
+
+  test('what was replayed without another is refused by the row itself', async () => {
+    rig.vendor.answers.push({ status: 404 });
+    const key = 'charge-row';
+    const asked = call({ operation: 'charge', policyDecision: ALLOWED });
+    const { requestDigest: digest = '' } = problem(await rig.deliver(asked, { key }));
+    const approval = await rig.approval(key, digest);
+    const { deliveryId: id } = await rig.delivered({ ...asked, approval }, { key });
+    const before = await trusted();
+    await trust({});
+    const decide = {
+      name: 'test_replay',
+      text: `select waybill.replay_delivery('acme', $1, 'ada', 'so', null, '{}') as answer`,
+    };
+    const [row] = await rig.h.db.as('waybill_data').query(decide, [id]);
+    expect(row?.['answer']).toEqual({ answer: 'approval_missing' });
+    await trust(before);
+  });
 });

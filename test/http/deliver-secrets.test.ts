@@ -3,6 +3,7 @@
  * signatures. Doubled: the workflow (see the rig).
  */
 import { Webhook } from 'standardwebhooks';
+import { deliveryId, tenantId } from '../../src/domain/ids';
 import { call, DeliverRig, KEYS, TOKEN } from './deliver-rig';
 
 let rig: DeliverRig;
@@ -47,6 +48,42 @@ describe('secrets', () => {
       );
       expect(verified).toEqual({ n: 7 });
     }
+  });
+
+  test('B025: a retry and a replay are signed anew, with the secret of then, under the same id', async () => {
+    const keys = ['aaaa', 'bbbb', 'cccc'].map((text) => `whsec_${btoa(text.repeat(6))}`);
+    const left = [...keys];
+    rig.vendor.decide = () => {
+      rig.env['NEW_KEY'] = left.shift() ?? '';
+      return null;
+    };
+    rig.env['NEW_KEY'] = left.shift() ?? '';
+    rig.vendor.answers.push({ status: 503 }, { status: 404 });
+    const before = rig.vendor.calls.length;
+    const { deliveryId: id } = await rig.delivered(
+      call({ operation: 'signed', payload: { n: 8 } }),
+    );
+    const json = { reason: 'the path is right now' };
+    const replayed = await rig.h.call(`/factory/deliveries/${id}/replay`, { json });
+    expect(replayed.status).toBe(202);
+    await rig.attempted({ tenantId: tenantId('acme'), deliveryId: deliveryId(id) });
+    rig.vendor.decide = () => null;
+    rig.env['NEW_KEY'] = KEYS[1];
+    const calls = rig.vendor.calls.slice(before);
+    expect(calls.map(({ headers }) => headers['webhook-id'])).toEqual([id, id, id]);
+    calls.forEach(({ body, headers }, nth) => {
+      const verify = (key = '') =>
+        new Webhook(key).verify(String(body), headers as Record<string, string>);
+      expect(verify(keys[nth])).toEqual({ n: 8 });
+      if (nth > 0) expect(() => verify(keys[nth - 1])).toThrow('No matching signature');
+    });
+    expect((await rig.show(id)).attemptHistory).toMatchObject([
+      ...[
+        { attempt: 1, series: 1, status: 503 },
+        { attempt: 2, series: 1, status: 404 },
+      ],
+      { attempt: 3, series: 2, outcome: 'acknowledged' },
+    ]);
   });
 
   test('one that cannot be read, or stand in a header, sends nothing and is not told', async () => {

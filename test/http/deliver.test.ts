@@ -58,6 +58,9 @@ test('bytes go as they are, with their content type', async () => {
 test('an operation is filled from payload and configuration, each in its place', async () => {
   await rig.delivered(call({ operation: 'filled', payload: { order: 'a/../b?c' } }));
   expect(rig.vendor.calls.at(-1)?.path).toBe('/orders/a%2F..%2Fb%3Fc?at=eu%201');
+  const payloadBase64 = Buffer.from('{"order":2868860079149422351}').toString('base64');
+  await rig.delivered(call({ operation: 'filled', payload: undefined, payloadBase64 }));
+  expect(rig.vendor.calls.at(-1)?.path).toBe('/orders/2868860079149422351?at=eu%201');
   const unfit = await rig.deliver(call({ operation: 'filled', payload: { order: '..' } }));
   expect(problem(unfit)).toMatchObject({ code: 'delivery_request_invalid', field: 'payload' });
 });
@@ -104,6 +107,22 @@ test.each<[string, object, object, Call]>([
   expect(await rig.h.db.rows('select from waybill.deliveries')).toHaveLength(rows);
 });
 
+test('a deprecated version goes on sending; one that is revoked sends nothing', async () => {
+  const become = (status: string) =>
+    rig.h.db.rows('update waybill.connector_versions set status = $1', [status]);
+  await become('deprecated');
+  expect(await rig.delivered(call())).toMatchObject({ state: 'Acknowledged' });
+  const calls = rig.vendor.calls.length;
+  await become('revoked');
+  const refused = problem(await rig.deliver(call()));
+  await become('active');
+  expect(refused).toMatchObject({
+    code: 'connection_unavailable',
+    detail: "its connector's version is not active",
+  });
+  expect(rig.vendor.calls).toHaveLength(calls);
+});
+
 test('a payload beyond the limit is refused', async () => {
   const payloadBase64 = Buffer.alloc(1_048_577).toString('base64');
   const answer = await rig.deliver(call({ payload: 'x'.repeat(1_048_576) }));
@@ -133,7 +152,12 @@ test.each<[string, Readonly<Record<string, unknown>>]>([
   ['classes', { max_side_effect: 'sandbox' }],
 ])('a token that is limited to other %s sends nothing', async (_, limits) => {
   const calls = rig.vendor.calls.length;
-  const answer = await rig.deliver(call(), { claims: limits });
+  const key = `limited-to-${Object.keys(limits).join()}`;
+  const answer = await rig.deliver(call(), { claims: limits, key });
   expect(problem(answer)).toMatchObject({ code: 'capability_not_permitted', field: 'operation' });
   expect(rig.vendor.calls).toHaveLength(calls);
+  await rig.delivered(call(), { key });
+  // Nor is it told what became of what others have sent.
+  const met = await rig.deliver(call(), { claims: limits, key });
+  expect(problem(met)).toMatchObject({ code: 'capability_not_permitted', field: 'operation' });
 });

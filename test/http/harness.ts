@@ -153,6 +153,7 @@ export class Harness {
           fleets: { schemes: loadShippedSchemes(), secrets: envSecrets(this.env) },
           subscriptions: {
             control: this.db.as('waybill_control'),
+            secrets: envSecrets(this.env),
             tenantSecrets: ['env:TEST_'],
             newIngressRef: () => randomBytes(16).toString('hex'),
           },

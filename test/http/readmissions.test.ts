@@ -58,6 +58,22 @@ test('what was rejected for a wrong secret becomes a delivery of the same bytes'
   ]);
 });
 
+test('nothing is readmitted through what is revoked or deactivated', async () => {
+  const first = await rejected('{"n":1}', 'one');
+  mend();
+  for (const [table, column, ended, usual] of [
+    ['connector_versions', 'status', 'revoked', 'active'],
+    ['instances', 'status', 'revoked', 'enabled'],
+    ['subscriptions', 'state', 'deactivated', 'active'],
+  ] as const) {
+    await h.db.rows(`update waybill.${table} set ${column} = $1`, [ended]);
+    expect(problem(await readmit(first))).toMatchObject({ status: 410, code: 'ingress_gone' });
+    await h.db.rows(`update waybill.${table} set ${column} = $1`, [usual]);
+  }
+  expect((await h.stored()).map(({ state }) => state)).toEqual(['Rejected']);
+  expect(h.started).toEqual([]);
+});
+
 test('two calls are one readmission, also at once', async () => {
   const first = await rejected('{"n":1}', 'one');
   mend();

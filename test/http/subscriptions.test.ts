@@ -2,16 +2,17 @@
  * Subscriptions that their tenant makes, changes and ends. Real: server, socket, Postgres, publications,
  * row security. Secrets are those of the test's environment.
  */
-import type { Subscription, SubscriptionPage } from '../../src/schemas/api-subscriptions';
+import type { SubscriptionPage } from '../../src/schemas/api-subscriptions';
 import { insertCatalog } from '../support/catalog-fixture';
 import { until } from '../support/until';
-import { Harness, problem, SECRET, type Answer } from './harness';
-
-const ADMIN = ['factory.connections.admin', 'factory.connections.read'];
+import { Harness, problem, SECRET } from './harness';
+import { refused, SubscriptionCalls, wish } from './subscription-calls';
 
 let h: Harness;
+let calls: SubscriptionCalls;
 beforeAll(async () => {
   h = await Harness.start();
+  calls = new SubscriptionCalls(h);
   await insertCatalog(h.db, { subscription: 'given' });
   await insertCatalog(h.db, { tenant: 'globex', subscription: 'theirs' });
   await h.db.rows(
@@ -21,45 +22,9 @@ beforeAll(async () => {
 });
 afterAll(() => h.stop());
 
-let keys = 0;
-async function ask<Body = Subscription>(
-  path: string,
-  json?: unknown,
-  more: { method?: string; tenant?: string; key?: string; scopes?: string[] } = {},
-): Promise<Answer<Body>> {
-  const token = await h.token({ tenant: more.tenant ?? 'acme', scopes: more.scopes ?? ADMIN });
-  const response = await fetch(`${h.url}/factory/subscriptions${path}`, {
-    method: more.method ?? (json === undefined ? 'GET' : 'POST'),
-    headers: {
-      authorization: `Bearer ${token}`,
-      'idempotency-key': more.key ?? `k-${(keys += 1)}`,
-      ...(json === undefined ? {} : { 'content-type': 'application/json' }),
-    },
-    ...(json === undefined ? {} : { body: JSON.stringify(json) }),
-  });
-  const body = (await response.json()) as Body;
-  return { status: response.status, headers: response.headers, body };
-}
-const refused = async (answer: Promise<Answer<Subscription>>) => {
-  const { status, headers, body } = await answer;
-  return problem({ status, headers, body: { ...body } });
-};
-
-const wish = (subscriptionId: string, more: object = {}) => ({
-  ...{ subscriptionId, instanceId: 'main', targetId: 'given-target' },
-  ...{ eventTypes: ['push'], ingress: { secrets: [{ id: 's1', ref: 'env:TEST_INGRESS_SECRET' }] } },
-  ...more,
-});
-const revision = async () =>
-  (await h.db.rows<{ revision: string }>('select revision from waybill.catalog_revision'))[0];
-const events = async (id: string) =>
-  (
-    await h.db.rows<{ active: boolean }>(
-      `select (payload->>'active')::boolean as active from waybill.outbox_events
-        where aggregate = $1 and topic like '%subscription-changed' order by aggregate_seq`,
-      [`subscription/${id}`],
-    )
-  ).map(({ active }) => active);
+const ask: SubscriptionCalls['ask'] = (...asked) => calls.ask(...asked);
+const revision = () => calls.revision();
+const events = (id: string) => calls.events(id);
 
 describe('creating a subscription', () => {
   test('publishes it, tells of it, and answers what to enter at the vendor', async () => {
@@ -97,7 +62,7 @@ describe('creating a subscription', () => {
   test('needs its scope, a key, and a body that says all of it', async () => {
     const path = '/factory/subscriptions';
     const json = wish('unmade');
-    const keyless = await h.call(path, { json, scopes: ADMIN });
+    const keyless = await h.call(path, { json, scopes: ['factory.connections.admin'] });
     expect(problem(keyless)).toMatchObject({ status: 400, field: 'idempotency-key' });
     expect(problem(await h.call(path, { json }))).toMatchObject({ code: 'scope_missing' });
     expect(await refused(ask('', { ...json, tenant: 'globex' }))).toMatchObject({
@@ -120,9 +85,38 @@ describe('creating a subscription', () => {
     expect(await revision()).toEqual(before);
   });
 
+  test('is refused with a secret that is empty or no key, where it can be read here', async () => {
+    await h.db.rows(
+      `update waybill.connector_versions set webhook_scheme = jsonb_set(webhook_scheme,
+        '{key_encoding}', '"hex"')`,
+    );
+    h.env['TEST_EMPTY'] = '';
+    h.env['TEST_TEXT'] = 'planted, and no hex';
+    const secrets = ['env:TEST_AWAY', 'env:TEST_EMPTY'].map((ref, n) => ({ id: `s${n}`, ref }));
+    const empty = await refused(ask('', wish('unmade', { ingress: { secrets } })));
+    expect(empty).toMatchObject({
+      ...{ status: 422, code: 'subscription_invalid', field: 'ingress.secrets[1].ref' },
+      detail: 'env:TEST_EMPTY, as it is read here: the secret is empty',
+    });
+    const text = await refused(ask('', wish('unmade', secretOf('env:TEST_TEXT'))));
+    expect(text.detail).toMatch(/^env:TEST_TEXT, as .* the encoding is hex$/);
+    expect(text.detail).not.toContain('planted');
+    expect((await ask('', wish('away', secretOf('env:TEST_AWAY')))).status).toBe(201);
+    const change = secretOf('env:TEST_EMPTY');
+    const changed = await refused(ask('/away', change, { method: 'PATCH' }));
+    expect(changed).toMatchObject({ field: 'ingress.secrets[0].ref' });
+    // Of somebody else's nothing is told, not even whether it is empty.
+    h.env['THEIR_EMPTY'] = '';
+    const theirs = await refused(ask('', wish('unmade', secretOf('env:THEIR_EMPTY'))));
+    expect(theirs.detail).toContain('must be a secret of the tenant');
+    await h.db.rows(
+      `update waybill.connector_versions set webhook_scheme = webhook_scheme - 'key_encoding'`,
+    );
+  });
+
   test.each([
     ['instances', `status = 'disabled'`, `status = 'enabled'`],
-    ['instances', `grants = '{tool}'`, `grants = '{source}'`],
+    ['instances', `grants = '{}'`, `grants = '{tool}'`],
     ['connector_versions', `status = 'deprecated'`, `status = 'active'`],
     ['connector_versions', `status = 'draft'`, `status = 'active'`],
   ])('needs %s that are not so: %s', async (table, bad, good) => {
@@ -203,6 +197,28 @@ describe('changing a subscription', () => {
   });
 });
 
+test('a change, a pause and an end that are repeated with their key come about once', async () => {
+  await ask('', wish('repeated'));
+  const change = (eventTypes: string[], key: string) =>
+    ask('/repeated', { eventTypes }, { method: 'PATCH', key });
+  const first = await change(['issues'], 'change');
+  await change(['ping'], 'another-change');
+  const again = await change(['issues'], 'change');
+  expect(again.body).toEqual(first.body);
+  expect(again.headers.get('idempotent-replayed')).toBe('true');
+  expect((await ask('/repeated')).body).toMatchObject({ eventTypes: ['ping'] });
+  const operate = { scopes: ['factory.connections.operate'] };
+  const switched = (verb: string, key: string) =>
+    ask(`/repeated/${verb}`, { reason: 'because' }, { ...operate, key });
+  const paused = await switched('pause', 'pause');
+  await switched('resume', 'resume');
+  expect(await switched('pause', 'pause')).toMatchObject({ status: 200, body: paused.body });
+  expect((await ask('/repeated')).body).toMatchObject({ state: 'active' });
+  const end = (reason: string) => ask('/repeated/deactivate', { reason }, { key: 'end' });
+  expect((await end('over')).body).toMatchObject({ state: 'deactivated' });
+  expect(await refused(end('other'))).toMatchObject({ code: 'idempotency_key_reused' });
+});
+
 describe('rotating an ingress', () => {
   test('gives a new address at once, and the old one until its time is over', async () => {
     const { body: made } = await ask('', wish('rotated'));
@@ -256,6 +272,10 @@ test('a subscription is ended once, with its ingress, and why is kept', async ()
     expect(ended.body).toMatchObject({ state: 'deactivated', active: false });
   }
   expect(await events('ended')).toEqual([true, false]);
+  expect(await refused(ask('', wish('ended')))).toMatchObject({
+    ...{ status: 409, code: 'subscription_exists', field: 'subscriptionId' },
+    detail: 'It was deactivated; take another id.',
+  });
   expect((await h.post(made.ingress?.ref ?? '', '{}')).status).toBe(410);
   const [audit] = await h.db.rows<{ actor: string; detail: { reason: string } }>(
     'select actor, detail from waybill.audit_log order by audit_id desc limit 1',

@@ -71,6 +71,24 @@ describe('a token that is limited to capabilities', () => {
   });
 });
 
+test('a token that is limited to capabilities moves no action of another one, and replays no webhook', async () => {
+  const mine = { method: 'PUT', scopes: RUN, json: { capabilityId: 'mail.send', request: {} } };
+  await h.call('/v1/actions/pinned', mine);
+  const json = { reason: 'because' };
+  const ask = (path: string, capabilities: string[]) =>
+    h.call(path, {
+      scopes: ['factory.actions.operate', 'factory.connections.operate', 'factory.replays.operate'],
+      ...{ claims: { capabilities }, json },
+    });
+  const repin = '/v1/actions/pinned/repin';
+  expect(problem(await ask(repin, ['pay.*']))).toMatchObject({ code: 'capability_not_permitted' });
+  expect(problem(await ask(repin, ['mail.*']))).toMatchObject({ code: 'repin_refused' });
+  const nobody = '0198c1f0-9a3e-7c41-b1c2-5d7a3f0e8b21';
+  for (const path of [`/factory/deliveries/${nobody}/readmit`, '/v1/replays']) {
+    expect(problem(await ask(path, ['*']))).toMatchObject({ code: 'capability_not_permitted' });
+  }
+});
+
 describe('a token with a side-effect ceiling', () => {
   test.each([
     ['read', 'mail.read', 202],

@@ -2,6 +2,7 @@
  * Which tokens count. Real: jose, a key set served over HTTP on loopback, the development key. The
  * API is asked through a real socket.
  */
+import { generateKeyPairSync, sign } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey } from 'jose';
@@ -46,7 +47,7 @@ describe('a token of an identity provider', () => {
   interface Changes {
     readonly claims?: Readonly<Record<string, unknown>>;
     readonly issuer?: string;
-    readonly audience?: string;
+    readonly audience?: string | string[];
     readonly expiresInS?: number | null;
     readonly notBeforeInS?: number;
     readonly key?: CryptoKey;
@@ -133,6 +134,25 @@ describe('a token of an identity provider', () => {
     expect(fetches - before).toBeLessThanOrEqual(1);
   });
 
+  it('is for the audience also where it names several', async () => {
+    await tokens.verify(`Bearer ${await token({ audience: ['other', AUDIENCE] })}`);
+    expect(await codeOf(`Bearer ${await token({ audience: ['other', 'third'] })}`)).toBe(
+      'unauthenticated',
+    );
+  });
+
+  it('is refused when the key that it names is too weak to count', async () => {
+    const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 1024 });
+    const before = served;
+    served = [...served, { ...publicKey.export({ format: 'jwk' }), kid: 'weak', alg: 'RS256' }];
+    const fresh = jwksTokens({ jwksUrl: urlOf(provider), issuer: ISSUER, audience: AUDIENCE });
+    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const signed = `${part({ alg: 'RS256', kid: 'weak' })}.${part({ sub: 'ada', tenant: 'acme' })}`;
+    const signature = sign('sha256', Buffer.from(signed), privateKey).toString('base64url');
+    expect(await refusal(fresh, `Bearer ${signed}.${signature}`)).toBe('unauthenticated');
+    served = before;
+  });
+
   it('is refused when another key signed it', async () => {
     const forged = await token({ key: stranger.privateKey });
     expect(await codeOf(`Bearer ${forged}`)).toBe('unauthenticated');
@@ -164,8 +184,10 @@ describe('a token of an identity provider', () => {
     },
   );
 
-  it('is not judged at all while the keys cannot be fetched', async () => {
+  it('is not judged at all while the keys cannot be fetched, and few ask for them', async () => {
+    let asked = 0;
     const broken = createServer((_request, response) => {
+      asked += 1;
       response.statusCode = 500;
       response.end('no keys today');
     });
@@ -173,7 +195,11 @@ describe('a token of an identity provider', () => {
     const url = urlOf(broken);
     const unfetched = jwksTokens({ jwksUrl: url, issuer: ISSUER, audience: AUDIENCE });
     const good = `Bearer ${await token()}`;
-    expect(await refusal(unfetched, good)).toBe('token_keys_unavailable');
+    const startedMs = performance.now();
+    for (let n = 0; n < 50; n += 1) {
+      expect(await refusal(unfetched, good)).toBe('token_keys_unavailable');
+    }
+    expect(asked).toBeLessThanOrEqual(1 + (performance.now() - startedMs) / 1000);
     await new Promise((done) => broken.close(done));
     expect(await refusal(unfetched, good)).toBe('token_keys_unavailable');
   });

@@ -61,6 +61,23 @@ test.each(['nothing', 'baseline:intent_persisted', 'crash-windows:somewhere'])(
   },
 );
 
+test.each([
+  [{ seed: 1 }, /^--seed: only together with --soak/],
+  [{ soakMs: 600_000, reduced: true }, /^--soak: not together with/],
+  [{ soakMs: 600_000, cases: ['baseline'] }, /^--soak: not together with/],
+  [{ soakMs: 1_000 }, /^--soak: name 30s or more/],
+  [{ reduced: true, cases: ['baseline'] }, /^--case: not together with --reduced/],
+])('wishes that exclude each other are refused: %j', (wish, problem) => {
+  expect(() => planOf({ cases: [], reduced: false, ...wish })).toThrow(problem);
+});
+
+test('a soak without a seed gets one of its own', () => {
+  const wish = { cases: [], reduced: false, soakMs: 60_000 };
+  const seeds = [planOf(wish), planOf(wish)].map(({ soak }) => soak?.seed);
+  expect(seeds[0]).not.toBe(seeds[1]);
+  expect(planOf({ ...wish, seed: 5 }).soak).toEqual({ seed: 5, durationMs: 60_000 });
+});
+
 test('a case is proved by all of its faults and every finding, and by nothing less', () => {
   const family = fullMatrix().find(({ name }) => name === 'graceful-failover');
   if (family === undefined) throw new Error('it is in the matrix');

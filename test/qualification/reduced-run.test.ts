@@ -17,14 +17,8 @@ import path from 'node:path';
 import { digestsOf, DIGESTS_FILE } from '../../src/qualification/evidence/folder';
 import { verifyEvidence } from '../../src/qualification/verify/verify';
 import { processState } from '../../src/workers/embedded/process-identity';
-import {
-  failureOf,
-  finished,
-  lastFailureOf,
-  startWaybill,
-  waybill,
-  type Finished,
-} from '../cli/waybill';
+import type { Finished } from '../cli/one-process';
+import { failureOf, finished, lastFailureOf, startWaybill, waybill } from '../cli/waybill';
 import { until } from '../support/until';
 
 const RUN_MS = 480_000;

@@ -43,7 +43,10 @@ const http = fc.record(
       },
       { requiredKeys: [] },
     ),
-    idempotency: fc.constant({ header: 'x-idempotency' }),
+    idempotency: fc.constantFrom<object[]>(
+      { header: 'x-idempotency' },
+      { header: 'x-idempotency', window: '7d' },
+    ),
     standardWebhooks: fc.boolean(),
     timeout: fc.constantFrom('100ms', '10s', '240s'),
   },

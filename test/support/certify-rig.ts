@@ -58,12 +58,16 @@ export class CertifyRig {
   readonly rig: ActionRig;
   readonly services: CertificationServices;
   readonly #workflows: CertificationWorkflows;
-  readonly #described: RigHost;
+  readonly #described: RigHost & { readonly temporal: string };
   readonly #processes = new WaybillProcesses();
   #host: Host | undefined;
   #stopWorker: () => Promise<void> = () => Promise.resolve();
 
-  private constructor(rig: ActionRig, services: CertificationServices, described: RigHost) {
+  private constructor(
+    rig: ActionRig,
+    services: CertificationServices,
+    described: RigHost & { readonly temporal: string },
+  ) {
     this.rig = rig;
     this.services = services;
     this.#described = described;
@@ -72,15 +76,16 @@ export class CertifyRig {
     });
   }
 
-  static async start(): Promise<CertifyRig> {
-    const rig = await ActionRig.start();
+  /** @param temporal the server of the test run, unless a test has its own */
+  static async start(temporal = required('WAYBILL_TEST_TEMPORAL_ADDRESS')): Promise<CertifyRig> {
+    const rig = await ActionRig.start({ temporal });
     const described = await describeHost(SANDBOX.replicaId, rig.folder);
     const services = {
       operations: rig.db.as('waybill_operations'),
       signingKey: await importSigningKey(rig.keyText),
       ...{ nowMs: Date.now, shippedSchemes: loadShippedSchemes },
     };
-    const certify = new CertifyRig(rig, services, described);
+    const certify = new CertifyRig(rig, services, { ...described, temporal });
     await certify.publish(sandboxFleet(described));
     return certify;
   }
@@ -115,9 +120,7 @@ export class CertifyRig {
   }
 
   async work(): Promise<void> {
-    const connection = await NativeConnection.connect({
-      address: required('WAYBILL_TEST_TEMPORAL_ADDRESS'),
-    });
+    const connection = await NativeConnection.connect({ address: this.#described.temporal });
     const worker = await Worker.create({
       ...{ connection, taskQueue: this.queue, identity: 'waybill-test' },
       workflowBundle: { codePath: workflowBundle() },
@@ -135,7 +138,7 @@ export class CertifyRig {
   async worker(holdAt?: PointName): Promise<WaybillProcess> {
     return await this.#processes.worker(['--queues', 'operations'], {
       DATABASE_URL: this.rig.db.url,
-      TEMPORAL_ADDRESS: required('WAYBILL_TEST_TEMPORAL_ADDRESS'),
+      TEMPORAL_ADDRESS: this.#described.temporal,
       WAYBILL_TASK_QUEUE_PREFIX: this.rig.queuePrefix,
       WAYBILL_POOL_SIZE: '3',
       WAYBILL_SIGNING_KEY: 'env:TEST_SIGNING_KEY',
@@ -160,8 +163,12 @@ export class CertifyRig {
     return await this.end({ ...DRAFT, run: asked.certification.run });
   }
 
-  async end(ref: CertificationRef): Promise<CertificationEnd> {
+  async start(ref: CertificationRef): Promise<void> {
     await this.#workflows.start(tenantId(TENANT), ref);
+  }
+
+  async end(ref: CertificationRef): Promise<CertificationEnd> {
+    await this.start(ref);
     return (await this.handle(ref).result()) as CertificationEnd;
   }
 

@@ -88,7 +88,8 @@ export function httpOperation(base: string, changes: Partial<HttpOperation> = {}
   return {
     ...{ kind: 'http', sideEffect: 'shared-write', method: 'POST', url: `${base}/sent` },
     ...{ headers: {}, body: null, auth: null, success: { statuses: null, body: null } },
-    ...{ idempotencyHeader: null, standardWebhooks: false, timeoutMs: 2_000 },
+    ...{ idempotencyHeader: null, idempotencyWindowMs: 86_400_000, standardWebhooks: false },
+    timeoutMs: 2_000,
     ...changes,
   };
 }

@@ -1,6 +1,7 @@
 /** Requests of actions from templates and payloads; pure. */
 import fc from 'fast-check';
-import { buildAffinity, buildRequest } from '../../src/targets/action-request';
+import { inexactNumber, parsedJson } from '../../src/schemas/json-bytes';
+import { buildAffinity, buildRequest, inexactIn } from '../../src/targets/action-request';
 
 const PAYLOAD = {
   issue: { title: 'It fails', labels: ['bug', 'new'], closed: null, 'a/b': { 'c~d': 1 } },
@@ -91,5 +92,48 @@ describe('an affinity', () => {
     ['a text with NUL', { key: 'a\0b' }],
   ])('is refused where there is %s', (_name, payload) => {
     expect(buildAffinity({ from: '/key' }, payload)).toEqual({ kind: 'missing', pointer: '/key' });
+  });
+});
+
+describe('B017: a number that JavaScript would make another one of', () => {
+  const ID = '2868860079149422351';
+  const payload = parsedJson(Buffer.from(`{"id":${ID},"n":7,"s":"${ID}","s":"\\"${ID}"}`));
+
+  test('is told where a request has it, and nowhere else', () => {
+    const request = (template: object) => {
+      const built = buildRequest(template as never, payload);
+      return inexactIn(built.kind === 'built' ? built.request : null);
+    };
+    expect(request({ a: [{ from: '/id' }] })).toBe(ID);
+    expect(request({ from: '' })).toBe(ID);
+    expect(request({ n: { from: '/n' }, s: { from: '/s' } })).toBeNull();
+    expect(buildRequest({ s: { from: '/s' } }, payload)).toEqual({
+      ...{ kind: 'built', request: { s: `"${ID}` } },
+    });
+  });
+
+  test('keeps every digit as the key of a conversation', () => {
+    expect(buildAffinity({ from: '/id' }, payload)).toEqual({ kind: 'built', key: ID });
+  });
+
+  test.each(['9007199254740993', '-1e400', '1e-400', '1234567890.12345678'])('is %s', (text) => {
+    expect(inexactNumber(`{"a":[${text}]}`)).toBe(text);
+  });
+
+  test.each(['9007199254740992', '1e21', '0.1', '1.50', '-0', '5e-324', `"${ID}"`, `"\\\\"`])(
+    'is not %s',
+    (text) => {
+      expect(inexactNumber(`[${text},"9007199254740993"]`)).toBeNull();
+    },
+  );
+
+  test('is none that JSON writes', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const text = JSON.stringify(value);
+        expect(inexactNumber(text)).toBeNull();
+        expect(JSON.stringify(parsedJson(Buffer.from(text)))).toBe(text);
+      }),
+    );
   });
 });

@@ -83,6 +83,20 @@ test.each<[string, object, RegExp]>([
   });
 });
 
+test('B017: a number keeps every digit, wherever it is filled in', () => {
+  const id = '2868860079149422351';
+  const payload = `{"id":${id},"sum":0.30,"text":"a \\" ${id}"}`;
+  const body = { ids: [{ from: '/id' }], sum: { from: '/sum' }, text: { from: '/text' } };
+  const headers = { 'x-id': '{payload/id}' };
+  const url = 'https://vendor.test/{payload/id}';
+  const built = build({ url, headers, body }, payload);
+  expect(built).toMatchObject({
+    request: { url: `https://vendor.test/${id}`, headers: { 'x-id': id } },
+  });
+  const text = built.kind === 'built' ? String(built.request.body) : '';
+  expect(text).toBe(`{"ids":[${id}],"sum":0.3,"text":"a \\" ${id}"}`);
+});
+
 test('no value ends a header or begins another one', () => {
   const headers = { 'x-title': 'order {payload/title}' };
   expect(build({ headers }, { title: 'seven' })).toMatchObject({

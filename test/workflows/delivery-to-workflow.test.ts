@@ -82,11 +82,14 @@ test('what an earlier attempt has started is not started again, even once it is 
   }
 });
 
-test('bytes that are no JSON come as they are', async () => {
-  const ref = await rig.accept(await toWorkflow(), Buffer.from([0xff, 0x00, 0x01]));
-  await attempt(ref);
-  const [input] = await given(ref.deliveryId, 'start');
-  expect(input).toMatchObject({ payload: null, payloadBase64: '/wAB' });
+test('bytes that are no JSON, or whose numbers would be others, come as they are', async () => {
+  const fixture = await toWorkflow();
+  for (const bytes of [Buffer.from([0xff, 0x00, 0x01]), Buffer.from('[2868860079149422351]')]) {
+    const ref = await rig.accept(fixture, bytes);
+    await attempt(ref);
+    const [input] = await given(ref.deliveryId, 'start');
+    expect(input).toMatchObject({ payload: null, payloadBase64: bytes.toString('base64') });
+  }
 });
 
 test('a signal goes to a workflow of the tenant, which is started if it must be; it names the delivery', async () => {

@@ -98,9 +98,11 @@ test('a long one is answered before its end, and acknowledged by it', async () =
 });
 
 test('a payload of which no request can be made is refused at once', async () => {
-  expect(await send(order({ payload: '{}' }))).toMatchObject({
-    ...{ kind: 'refused', code: 'delivery_request_invalid' },
-  });
+  for (const payload of ['{}', '{"title":2868860079149422351}']) {
+    expect(await send(order({ payload }))).toMatchObject({
+      ...{ kind: 'refused', code: 'delivery_request_invalid' },
+    });
+  }
 });
 
 describe('an external one', () => {
@@ -114,7 +116,8 @@ describe('an external one', () => {
   }
   const recordOf = async (delivery: SentDelivery) => {
     const [row] = await rig.db.rows(
-      `select decided_via, decided_by, token, policy_decision from waybill.approvals
+      `select decided_via, decided_by, token, policy_decision,
+          deadline_at <= clock_timestamp() + interval '10 minutes' as "withinApproval" from waybill.approvals
         join waybill.actions using (tenant_id, action_id) where action_id = $1`,
       [actionOf(delivery).actionId],
     );
@@ -129,6 +132,7 @@ describe('an external one', () => {
     expect(await recordOf(delivery)).toEqual({
       ...{ decided_via: 'delivery', decided_by: 'kate', token: null },
       policy_decision: { id: 'd-1', decision: 'allow', policy: 'not said' },
+      withinApproval: true,
     });
     expect(await rig.actions.row(actionOf(delivery))).toMatchObject({ state: 'completed' });
   });
@@ -169,5 +173,7 @@ describe('an external one', () => {
       expect(await decide(other.actionId, changes)).toMatchObject({ kind: 'not_waiting' });
     }
     expect(await decide(other.actionId, {})).toMatchObject({ kind: 'sign' });
+    await rig.db.rows(`update waybill.settings set trusted_approvers = '{}'`);
+    expect(await decide(other.actionId, {})).toMatchObject({ kind: 'not_waiting' });
   });
 });

@@ -3,6 +3,7 @@
     keys       Ed25519 keys, did:key, signed messages
     checks     may this call be served: everything that its token says
     store      what the host remembers: intents, results, fences, used tokens
+    outcomes   what a capability returned, made fit to be sent
     decisions  what may happen to one action's record
     actions    execute, reconcile, cancel, read
     serving    HTTP: from bytes to a signed answer

@@ -1,6 +1,5 @@
 """Execute, reconcile, cancel, read: intent before effect, and one effect an action."""
 
-import json
 import threading
 import time
 import traceback
@@ -8,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from . import decisions
+from .outcomes import storable
 from .store import Record, Store, Work
 
-RESULT_LIMIT_BYTES = 1024 * 1024
-DETAIL_CHARS = 2_000
 NOTE_CHARS = 500
 LONGEST_WAIT_MS = 24 * 3_600_000
 # A recovery may find that nothing began, and the work begins; more rounds need another call.
@@ -237,7 +235,7 @@ class Actions:
             outcome = self._capabilities[work.capability].execute(context, request)
         except RateLimited as limited:
             return self._put_off(call, work, limited)
-        return self._update(call, lambda known: decisions.finish(known, _storable(outcome)))
+        return self._update(call, lambda known: decisions.finish(known, storable(outcome)))
 
     def _put_off(self, call, work, limited) -> dict:
         # This try had no effect; whether an earlier one had is as open as before.
@@ -258,7 +256,7 @@ class Actions:
             self._update(call, decisions.withdraw)
         if found["kind"] in ("not_started", "repeatable", "unknown"):
             return found
-        return self._update(call, lambda known: decisions.finish(known, _storable(found)))
+        return self._update(call, lambda known: decisions.finish(known, storable(found)))
 
     def _wait(self, job: Job, call: Call) -> dict | None:
         return job.end if job.ended.wait(call.answer_within_s) else job.running()
@@ -279,21 +277,6 @@ def _context(call: Call, job: Job, work: Work) -> Context:
 def _answer(end: dict | None) -> dict:
     known = end is not None and end["kind"] not in ("repeatable", "refused")
     return end if known else {"kind": "unknown"}
-
-
-def _storable(outcome: dict) -> dict:
-    """A result that nobody could read becomes a failure that says that the effect is there."""
-    if outcome["kind"] == "failed":
-        return {**outcome, "detail": outcome["detail"][:DETAIL_CHARS]}
-    if outcome["kind"] == "cancelled":
-        return {"kind": "cancelled"}
-    try:
-        size = len(json.dumps(outcome["result"], allow_nan=False).encode())
-    except (TypeError, ValueError):
-        return {"kind": "failed", "errorCode": "result_invalid", "detail": "the effect is there"}
-    if size > RESULT_LIMIT_BYTES:
-        return {"kind": "failed", "errorCode": "result_too_large", "detail": "the effect is there"}
-    return {"kind": "succeeded", "result": outcome["result"]}
 
 
 def _now_ms() -> int:

@@ -32,7 +32,7 @@ class Identity:
     credential_revisions: list
     did: str
     store_epoch: str
-    # From registering, or from the file of a conformance run; None before.
+    # From registering; None before.
     incarnation: int | None = None
     trust: dict | None = None
 

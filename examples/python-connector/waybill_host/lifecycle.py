@@ -35,7 +35,7 @@ class Lifecycle:
         self._beating: threading.Thread | None = None
         # Nothing is open on this replica any more.
         self.drained = threading.Event()
-        # Another process has taken this one's place.
+        # Another process has taken this one's place, or the replica is gone.
         self.superseded = threading.Event()
 
     def register(self) -> None:

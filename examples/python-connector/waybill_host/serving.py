@@ -39,7 +39,9 @@ class Host:
         if refusal is None:
             verdict = self._perform(claims, body, blind)
         else:
-            verdict = self.actions.refusal(self.me.tenant, action, refusal, blind)
+            # Of the action that the answer names; one that names none is about the path's.
+            about = (claims["tenant"], claims["action"]) if claims else (self.me.tenant, action)
+            verdict = self.actions.refusal(*about, refusal, blind)
         believed = claims or {}
         answer = {
             "iss": self.me.did,

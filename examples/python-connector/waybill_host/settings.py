@@ -1,6 +1,5 @@
 """What the process is told by its environment: the variables that `waybill host` knows, too."""
 
-import json
 import os
 import re
 from dataclasses import dataclass
@@ -21,8 +20,6 @@ class Settings:
     heartbeat_s: float
     retire_s: float
     listen: tuple[str, int]
-    # {"issuer", "keys"} of a conformance run: then the host does not register.
-    trust: dict | None
 
 
 def settings() -> Settings:
@@ -40,7 +37,6 @@ def settings() -> Settings:
         heartbeat_s=_seconds("WAYBILL_HOST_HEARTBEAT", "10s"),
         retire_s=_seconds("WAYBILL_SHUTDOWN_GRACE", "20s"),
         listen=(host.strip("[]"), int(port)),
-        trust=_trust(os.environ.get("WAYBILL_CONFORMANCE_TRUST")),
     )
 
 
@@ -66,11 +62,3 @@ def _seconds(name: str, default: str) -> float:
     if match is None:
         raise ValueError(f"{name}: write a duration such as 250ms, 10s, 5m")
     return int(match[1]) * UNITS_S[match[2]]
-
-
-def _trust(file: str | None) -> dict | None:
-    if not file:
-        return None
-    with open(file, encoding="utf-8") as opened:
-        given = json.load(opened)
-    return {"issuer": given["issuer"], "keys": given["jwks"]}

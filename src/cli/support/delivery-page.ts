@@ -32,6 +32,7 @@ export function deliveryPage(delivery: DeliveryHistory, width: number): string {
     titled('evidence', facts(Object.entries(delivery.evidence).map(([k, v]) => [k, plain(v)]))),
     titled('attempts', table(ATTEMPTS, delivery.attemptHistory, width)),
     titled('what the target answered', answersText(delivery)),
+    titled('came late', lateText(delivery)),
     titled('replays', table(REPLAYS, delivery.replays, width)),
     titled('receipts', receiptTable(delivery.receipts, width)),
   ]);
@@ -52,7 +53,12 @@ function originFacts(delivery: DeliveryHistory): [string, string][] {
     ['policy', policyDecision === null ? '' : `${policyDecision.outcome}, ${policyDecision.id}`],
     [
       'approved',
-      approvals.map(({ approver, approvalId }) => `by ${approver}, ${approvalId}`).join('; '),
+      approvals
+        .map(
+          ({ approver, approvalId, expiresAt }) =>
+            `by ${approver}, ${approvalId}, until ${expiresAt}`,
+        )
+        .join('; '),
     ],
   ];
 }
@@ -85,6 +91,17 @@ function answersText({ attemptHistory }: DeliveryHistory): string {
     answered
       .slice(-ANSWERS_SHOWN)
       .map(({ attempt, answerHead }) => [`attempt ${attempt}`, JSON.stringify(answerHead)]),
+  );
+}
+
+/** What was reported of attempts that had been given up: it decides nothing by itself, and may settle a doubt. */
+function lateText({ attemptHistory }: DeliveryHistory): string {
+  return facts(
+    attemptHistory.flatMap(({ attempt, lateEvidence }) => {
+      if (lateEvidence === null) return [];
+      const { outcome, detail } = lateEvidence;
+      return [[`attempt ${attempt}`, `${plain(outcome)}: ${plain(detail)}`]];
+    }),
   );
 }
 

@@ -38,10 +38,16 @@ export async function runUp(options: UpOptions): Promise<void> {
     }
     if (!options.once) await aborted(signal);
   });
-  if (story.asExpected === false) {
-    throw new CommandFailure('story_failed', 'not every line of the story came out as expected');
+  const failure = payloads === null ? null : storyFailure(story.asExpected, options.once === true);
+  if (failure !== null) throw failure;
+}
+
+/** `asExpected` is null where the end came before that of the story, which is what `--once` is for. */
+export function storyFailure(asExpected: boolean | null, once: boolean): CommandFailure | null {
+  if (asExpected === false) {
+    return new CommandFailure('story_failed', 'not every line of the story came out as expected');
   }
-  if (payloads !== null && options.once && story.asExpected === null) throw interrupted();
+  return asExpected === null && once ? interrupted() : null;
 }
 
 function tellAddresses(running: RunningUp, json: boolean): void {

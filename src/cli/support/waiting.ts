@@ -1,5 +1,5 @@
 /** One sentence on what a delivery waits for, and what to do about it. */
-import { heldSentence } from '../../domain/delivery-details';
+import { APPROVED_NO_MORE, heldSentence } from '../../domain/delivery-details';
 import type { DeliveryHistory } from '../../schemas/api-deliveries';
 
 export function waitsFor(delivery: DeliveryHistory): string {
@@ -15,6 +15,7 @@ export function waitsFor(delivery: DeliveryHistory): string {
       return `nothing: it was refused, ${why}, and never dispatched`;
     case 'Failed':
       if (delivery.uncertain) return doubted(delivery, why);
+      if (APPROVED_NO_MORE.includes(reason ?? '')) return unapproved(delivery, why);
       return (
         `a person: ${why}. Repair the target, then run ` +
         `\`waybill deliveries replay ${delivery.deliveryId} --reason "why"\``
@@ -25,6 +26,13 @@ export function waitsFor(delivery: DeliveryHistory): string {
     case 'Replayed':
       return liveWait(delivery, nextAttemptAt, why);
   }
+}
+
+function unapproved({ deliveryId }: DeliveryHistory, why: string): string {
+  return (
+    `a person: ${why}. Have it approved anew, then run ` +
+    `\`waybill deliveries replay ${deliveryId} --approval <token> --reason "why"\``
+  );
 }
 
 function doubted({ deliveryId, sending }: DeliveryHistory, why: string): string {

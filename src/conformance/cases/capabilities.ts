@@ -3,7 +3,7 @@ import type { ManifestCapability } from '../../domain/host-protocol';
 import { carryOut, expectNothing, expectRefusal, expectSame, type Wanted } from '../expectations';
 import { verdictText } from '../replies';
 import type { CaseRun, ConformanceCase } from '../run';
-import { validatorOf } from '../samples';
+import { schemaJudge, type Judgement } from '../../schemas/json-schema-judges';
 
 const group = 'capabilities';
 
@@ -33,15 +33,10 @@ export function capabilityCases(offered: readonly ManifestCapability[]): Conform
 async function valid(run: CaseRun, capability: ManifestCapability): Promise<void> {
   const { valid: bodies, written } = run.samplesOf(capability);
   if (bodies.length === 0) run.fail(noRequest(capability));
-  const fits = validatorOf(capability.resultSchema);
+  const judge = schemaJudge(capability.resultSchema as object | boolean);
   for (const body of bodies) {
     const outcome = await carryOut(run, wanted(run, capability, body));
-    if (outcome.kind === 'succeeded' && !fits(outcome.result)) {
-      const [error] = fits.errors ?? [];
-      const where =
-        error === undefined ? '' : `: ${error.instancePath || 'it'} ${error.message ?? ''}`;
-      run.fail(`the result is not of the result schema${where}`);
-    }
+    if (outcome.kind === 'succeeded') ofSchema(run, judge(outcome.result));
     // What was made up may name a thing that the sandbox has not.
     if (outcome.kind !== 'succeeded' && written) {
       run.fail(
@@ -49,6 +44,14 @@ async function valid(run: CaseRun, capability: ManifestCapability): Promise<void
       );
     }
   }
+}
+
+function ofSchema(run: CaseRun, judged: Judgement): void {
+  if (judged.kind === 'fits') return;
+  if (judged.kind === 'too_costly') return run.fail(`the result ${judged.problem}`);
+  const [error] = judged.errors;
+  const where = error === undefined ? '' : `: ${error.instancePath || 'it'} ${error.message ?? ''}`;
+  run.fail(`the result is not of the result schema${where}`);
 }
 
 async function invalid(run: CaseRun, capability: ManifestCapability): Promise<void> {

@@ -30,7 +30,10 @@ export function lifecycleCases(lifecycle: ConformanceLifecycle | null): Conforma
 }
 
 function known(run: CaseRun, lifecycle: ConformanceLifecycle | null): ConformanceLifecycle {
-  return lifecycle ?? run.skip('it is registered elsewhere; `waybill conformance` tries this');
+  return (
+    lifecycle ??
+    run.skip('it is registered with Waybill, which sees to that; `waybill conformance` tries this')
+  );
 }
 
 function told(run: CaseRun, problem: string | null): Promise<void> {

@@ -45,7 +45,10 @@ export interface Host {
   readonly did: string;
   readonly manifestDigest: string;
   readonly storeEpoch: string;
-  /** Aborted when another process has taken its place: it serves nothing any more. */
+  /**
+   * Aborted, with a `WaybillError` as its reason, when another process has taken its place or Waybill
+   * does not know it any more: it serves nothing any more.
+   */
   readonly superseded: AbortSignal;
   /** Takes no new work by Waybill's choice; pinned retries, cancels and questions are served. */
   drain(): Promise<void>;
@@ -181,10 +184,10 @@ class RunningHost implements Host {
       believe: (incarnation, trust) => {
         this.#believe(incarnation, trust);
       },
-      superseded: () => {
+      superseded: (why) => {
         this.#phase = 'superseded';
-        this.#superseded.abort();
-        this.#failed(new Error('another process has registered as this replica'));
+        this.#superseded.abort(why);
+        this.#failed(why);
       },
       failed: (error) => {
         this.#failed(error);

@@ -42,8 +42,8 @@ export interface LifecycleDeps {
   readonly healthy: () => boolean;
   /** Registered, or new keys came. */
   readonly believe: (incarnation: number, trust: TokenTrust | null) => void;
-  /** Another process has registered as this replica since: this one must not work any more. */
-  readonly superseded: () => void;
+  /** It is not this replica's process any more, and must not work: another one is, or none. */
+  readonly superseded: (why: WaybillError) => void;
   readonly failed: (error: unknown) => undefined;
 }
 
@@ -120,7 +120,7 @@ export class Lifecycle {
       // Nothing: given up, because the host stops.
       if (reply === undefined) return;
       if (reply.kind !== 'accepted') {
-        this.#deps.superseded();
+        this.#deps.superseded(turnedAway(this.#deps.replicaId, reply.kind));
         return;
       }
     }
@@ -223,6 +223,6 @@ function turnedAway(
   const why =
     kind === 'unknown_replica'
       ? `Waybill has no replica ${replicaId}; publish it first`
-      : `another process speaks for the replica ${replicaId}`;
+      : `another process has registered as the replica ${replicaId}`;
   return new WaybillError('host_turned_away', why);
 }

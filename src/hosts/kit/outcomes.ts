@@ -2,6 +2,7 @@
 import type { FinalOutcome } from '../../domain/host-protocol';
 import { storableText } from '../../domain/plain-text';
 import { FinalOutcomeSchema } from '../../schemas/host-messages';
+import { isShallow, MAX_NESTING } from '../../schemas/nesting';
 import { RESULT_LIMIT_BYTES } from '../protocol/limits';
 
 const DETAIL_CHARS = 2_000;
@@ -37,15 +38,20 @@ function isOutcome(value: unknown): boolean {
 
 function storableResult(result: unknown): FinalOutcome {
   const text = textOf(result);
-  if (text === null) {
-    const detail = 'the effect is there, but its result is no JSON';
-    return { kind: 'failed', errorCode: 'result_invalid', detail };
-  }
+  if (text === null) return invalid('is no JSON');
   const bytes = Buffer.byteLength(text);
-  if (bytes <= RESULT_LIMIT_BYTES)
-    return { kind: 'succeeded', result: JSON.parse(text) as unknown };
-  const detail = `the effect is there, but its result has ${bytes} bytes`;
-  return { kind: 'failed', errorCode: 'result_too_large', detail };
+  if (bytes > RESULT_LIMIT_BYTES) {
+    const detail = `the effect is there, but its result has ${bytes} bytes`;
+    return { kind: 'failed', errorCode: 'result_too_large', detail };
+  }
+  const json = JSON.parse(text) as unknown;
+  if (isShallow(json, MAX_NESTING)) return { kind: 'succeeded', result: json };
+  return invalid(`is nested deeper than ${MAX_NESTING} levels`);
+}
+
+function invalid(why: string): FinalOutcome {
+  const detail = `the effect is there, but its result ${why}`;
+  return { kind: 'failed', errorCode: 'result_invalid', detail };
 }
 
 function textOf(value: unknown): string | null {

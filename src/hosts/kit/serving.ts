@@ -40,10 +40,11 @@ export async function serveCall(call: ReceivedCall, deps: ServingDeps): Promise<
   const bodySha256 = sha256Hex(call.body);
   const request = { purpose: call.purpose, action: call.action, token: compact, bodySha256, nowMs };
   const checked = await checkRequest(request, self);
-  const ref = { tenant: self.tenantId, action: call.action };
+  // Of the action that the answer names; one that names none is about the path's.
+  const about = checked.token ?? { tenant: self.tenantId, action: call.action };
   const verdict =
     checked.kind === 'refused'
-      ? await deps.actions.refuse(ref, checked.refusal, bringsRequest(call))
+      ? await deps.actions.refuse(about, checked.refusal, bringsRequest(call))
       : await perform(checked.token, call, deps);
   const { token } = checked;
   const jws = await signAnswer(

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { WaybillError } from '../../domain/errors';
 import { Duration } from '../../schemas/durations';
-import { TokenTrust } from '../../schemas/host-messages';
 import { ListenAddress } from '../../schemas/listen-addresses';
 import type { HostIdentity } from './checks';
 import type { HostOptions } from './host';
+import type { LifecycleOptions } from './lifecycle';
 
 const Id = z.string().min(1).max(200);
 const HttpUrl = z.url({ protocol: /^https?$/, error: 'write an http or https URL' });
@@ -25,21 +25,14 @@ const Environment = z.object({
   WAYBILL_HOST_HEARTBEAT: Duration.default(10_000),
   WAYBILL_HOST_LISTEN: ListenAddress.default({ host: '127.0.0.1', port: 7390 }),
   WAYBILL_SHUTDOWN_GRACE: Duration.default(20_000),
-  WAYBILL_CONFORMANCE_TRUST: z.string().min(1).optional(),
 });
-
-/** The file of WAYBILL_CONFORMANCE_TRUST: whose tokens to believe without registering. */
-const ConformanceTrust = z.object({ issuer: TokenTrust.shape.issuer, jwks: TokenTrust.shape.keys });
-
-/** The incarnation of a host that has not registered. */
-const CONFORMANCE_INCARNATION = 1;
 
 export interface HostSettings {
   readonly identity: Omit<HostIdentity, 'connectorId' | 'version'>;
   /** A private Ed25519 JWK as JSON text. */
   readonly keyText: string;
   readonly storeFile: string;
-  readonly registration: HostOptions['registration'];
+  readonly registration: LifecycleOptions;
   readonly listen: HostOptions['listen'];
   readonly retireMs: number;
 }
@@ -67,14 +60,11 @@ export function hostSettings(env: Readonly<Record<string, string | undefined>>):
     },
     keyText: keyTextOf(data.WAYBILL_HOST_KEY, env),
     storeFile: data.WAYBILL_HOST_STORE,
-    registration:
-      data.WAYBILL_CONFORMANCE_TRUST === undefined
-        ? {
-            url: data.WAYBILL_HOST_LIFECYCLE_URL,
-            audience: data.WAYBILL_LIFECYCLE_AUDIENCE,
-            heartbeatMs: data.WAYBILL_HOST_HEARTBEAT,
-          }
-        : { incarnation: CONFORMANCE_INCARNATION, trust: trustOf(data.WAYBILL_CONFORMANCE_TRUST) },
+    registration: {
+      url: data.WAYBILL_HOST_LIFECYCLE_URL,
+      audience: data.WAYBILL_LIFECYCLE_AUDIENCE,
+      heartbeatMs: data.WAYBILL_HOST_HEARTBEAT,
+    },
     listen: data.WAYBILL_HOST_LISTEN,
     retireMs: data.WAYBILL_SHUTDOWN_GRACE,
   };
@@ -82,29 +72,17 @@ export function hostSettings(env: Readonly<Record<string, string | undefined>>):
 
 function keyTextOf(reference: string, env: Readonly<Record<string, string | undefined>>): string {
   const place = reference.slice(reference.indexOf(':') + 1);
-  if (reference.startsWith('file:')) return fileText('WAYBILL_HOST_KEY', place);
+  if (reference.startsWith('file:')) return keyFileText(place);
   const text = env[place];
   if (text !== undefined && text !== '') return text;
   throw new WaybillError('config_invalid', `WAYBILL_HOST_KEY: ${place} is not set`);
 }
 
-function trustOf(file: string): TokenTrust {
-  const name = 'WAYBILL_CONFORMANCE_TRUST';
-  try {
-    const { issuer, jwks } = ConformanceTrust.parse(JSON.parse(fileText(name, file)));
-    return { issuer, keys: jwks };
-  } catch (error) {
-    if (error instanceof WaybillError) throw error;
-    throw new WaybillError('config_invalid', `${name}: ${file} is not {"issuer", "jwks"}`, {
-      cause: error,
-    });
-  }
-}
-
-function fileText(name: string, file: string): string {
+function keyFileText(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new WaybillError('config_invalid', `${name}: ${file} cannot be read`, { cause: error });
+    const message = `WAYBILL_HOST_KEY: ${file} cannot be read`;
+    throw new WaybillError('config_invalid', message, { cause: error });
   }
 }

@@ -36,6 +36,8 @@ export interface NewWork {
   readonly title: string;
   readonly reference: string | null;
   readonly durationMs?: number;
+  /** Under which it is done; null: it needs none. */
+  readonly approval?: string | null;
 }
 
 const ANSWER_LIMIT_BYTES = 262_144;

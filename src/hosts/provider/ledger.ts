@@ -36,6 +36,8 @@ export interface NewEffect {
   readonly idempotencyKey: string | null;
   /** A job is under way for as long; a ticket is done at once. */
   readonly durationMs: number;
+  /** Under which it is done, noted with the effect; null: none was named. */
+  readonly approval: string | null;
 }
 
 export type Created =
@@ -82,6 +84,13 @@ const SCHEMA = `
     at_ms integer not null,
     account text not null,
     operation text not null,
+    effect_id text not null references effects (id)
+  ) strict;
+  create table if not exists approvals (
+    seq integer primary key,
+    at_ms integer not null,
+    account text not null,
+    approval text not null,
     effect_id text not null references effects (id)
   ) strict;
 `;
@@ -166,6 +175,7 @@ export class Ledger implements EffectLedger {
       .prepare('insert into effects values (?, ?, ?, ?, ?, ?, ?, ?, null)')
       .run(id, account, kind, reference, title, idempotencyKey, now, now + wish.durationMs);
     this.#note(account, 'created', id);
+    if (wish.approval !== null) this.#noteApproval(account, wish.approval, id);
     const status = wish.durationMs > 0 ? 'running' : 'done';
     const effect: Effect = { id, account, kind, reference, title, status, createdAtMs: now };
     return { kind: 'created', effect };
@@ -176,6 +186,12 @@ export class Ledger implements EffectLedger {
     const sql = `select ${COLUMNS} from effects where account = @account and idempotency_key = @key`;
     const row = this.#db.prepare(sql).get({ account, key, now: this.#nowMs() });
     return row === undefined ? null : Effect.parse(row);
+  }
+
+  #noteApproval(account: string, approval: string, effectId: string): void {
+    this.#db
+      .prepare('insert into approvals (at_ms, account, approval, effect_id) values (?, ?, ?, ?)')
+      .run(this.#nowMs(), account, approval, effectId);
   }
 
   #note(account: string, operation: AuditEntry['operation'], effectId: string): void {

@@ -5,7 +5,12 @@ import { Effect } from './ledger';
 const Title = z.string().min(1).max(500);
 const Reference = z.string().min(1).max(500).nullable().default(null);
 
-export const TicketWish = z.strictObject({ title: Title, reference: Reference });
+export const TicketWish = z.strictObject({
+  title: Title,
+  reference: Reference,
+  /** Under which it is done, noted with the effect. */
+  approval: z.string().min(1).max(200).nullable().default(null),
+});
 export const JobWish = z.strictObject({
   title: Title,
   reference: Reference,

@@ -114,7 +114,7 @@ function effectRoutes(app: FastifyInstance, { ledger, accountOf, create }: Route
   app.post('/v1/jobs', async (request, reply) => {
     const wish = JobWish.parse(request.body);
     const common = { account: accountOf(request), idempotencyKey: idempotencyKey(request) };
-    await create({ kind: 'job', ...wish, ...common }, reply);
+    await create({ kind: 'job', approval: null, ...wish, ...common }, reply);
   });
   app.get('/v1/effects', async (request) => {
     const { reference } = ByReference.parse(request.query);

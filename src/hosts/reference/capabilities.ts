@@ -1,6 +1,6 @@
 /**
  * The reference connector: one capability for each way of clearing up an unknown outcome, a read, and
- * slow work that can be cancelled.
+ * slow work that can be cancelled, and one that needs an approval.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
@@ -35,19 +35,29 @@ export function referenceCapabilities(options: ReferenceOptions): Record<string,
     'tickets.create': createWithLookup(options),
     'tickets.create_keyed': createTicket(options, 'provider_key'),
     'tickets.create_blind': createTicket(options, 'none'),
+    'tickets.publish': publishTicket(options),
     'tickets.read': readRecord(options),
     'reports.build': buildReport(options),
   };
 }
 
-function createWithLookup(options: ReferenceOptions): Capability {
+/** For the world to see: it needs an approval, which the provider is told. */
+function publishTicket(options: ReferenceOptions): Capability {
+  return createWithLookup(options, 'external');
+}
+
+function createWithLookup(
+  options: ReferenceOptions,
+  sideEffect: 'shared-write' | 'external' = 'shared-write',
+): Capability {
   const { provider } = options;
+  const schemas = { recovery: 'lookup', request: Ticket, result: TicketResult } as const;
   return capability({
-    contract: contractOf(options, { recovery: 'lookup', request: Ticket, result: TicketResult }),
+    contract: { ...contractOf(options, schemas), sideEffect },
     parse: (body) => Ticket.parse(body),
-    execute: ({ action }, { title }) =>
+    execute: ({ action, approval }, { title }) =>
       definite(async () =>
-        ticket(await provider.create('tickets', { title, reference: action }, null)),
+        ticket(await provider.create('tickets', { title, reference: action, approval }, null)),
       ),
     recover: async ({ action, startedAgoMs }) => {
       const [found] = await provider.findByReference(action);

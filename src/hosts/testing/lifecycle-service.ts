@@ -15,6 +15,8 @@ export class LifecycleService {
   losing = 0;
   /** The lease ran out: only registering is accepted. */
   expired = false;
+  /** The catalog has no such replica. */
+  unknown = false;
   /** Attempts that are still open: it is not drained before there is none. */
   open = 0;
   /** What every call is refused with, where it is set. */
@@ -95,6 +97,7 @@ export class LifecycleService {
   #answer(claims: LifecycleClaims): LifecycleReply {
     const known = this.#answers.get(claims.request_id);
     if (known !== undefined) return known;
+    if (this.unknown) return { kind: 'unknown_replica' };
     if (claims.previous_sequence !== this.sequence) {
       return { kind: 'stale_sequence', sequence: this.sequence };
     }

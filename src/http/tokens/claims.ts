@@ -49,7 +49,10 @@ export async function principalOf(
     clockTolerance: CLOCK_SKEW_S,
     requiredClaims: ['exp', 'sub', 'tenant'],
   }).catch((error: unknown) => {
-    throw error instanceof errors.JOSEError ? refused(reasonOf(error), error) : error;
+    if (error instanceof errors.JOSEError) throw refused(reasonOf(error), error);
+    // Of a key that is too short, say.
+    if (error instanceof TypeError) throw refused("the token's key is none that counts", error);
+    throw error;
   });
   const claims = Claims.safeParse(verified.payload);
   if (!claims.success) {

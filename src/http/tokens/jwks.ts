@@ -1,5 +1,6 @@
 /** Tokens of an identity provider, verified with the key set that it publishes. */
-import { createRemoteJWKSet, errors, type JWTVerifyGetKey } from 'jose';
+import { createRemoteJWKSet, customFetch, errors } from 'jose';
+import type { FetchImplementation, JWTVerifyGetKey } from 'jose';
 import { WaybillError } from '../../domain/errors';
 import type { TokenIssuer, TokenVerifier } from '../tokens';
 import { principalOf } from './claims';
@@ -19,6 +20,9 @@ const TOKEN_FAULTS = [
 /** A key id that is not known has the set fetched again, but not more often than that. */
 const COOLDOWN_MS = 30_000;
 
+/** Nor is a set fetched again right after it could not be. */
+const PAUSE_MS = 1_000;
+
 /** A key that is no longer in the set is not believed for longer than that. */
 const KEPT_MS = 600_000;
 
@@ -29,11 +33,13 @@ export interface JwksOptions extends TokenIssuer {
 }
 
 /** The keys are fetched at first use, kept, and fetched again for a key id that is not known. */
-export function jwksTokens({ jwksUrl, issuer, audience, cooldownMs }: JwksOptions): TokenVerifier {
+export function jwksTokens({ jwksUrl, issuer, audience, ...options }: JwksOptions): TokenVerifier {
+  const { cooldownMs = COOLDOWN_MS } = options;
   const remote = createRemoteJWKSet(jwksUrl, {
     timeoutDuration: FETCH_TIMEOUT_MS,
-    cooldownDuration: cooldownMs ?? COOLDOWN_MS,
+    cooldownDuration: cooldownMs,
     cacheMaxAge: KEPT_MS,
+    [customFetch]: seldom(Math.min(cooldownMs, PAUSE_MS)),
   });
   const keys: JWTVerifyGetKey = async (header, token) => {
     try {
@@ -46,5 +52,17 @@ export function jwksTokens({ jwksUrl, issuer, audience, cooldownMs }: JwksOption
   return {
     verify: (authorization) =>
       principalOf(authorization, { issuer, audience, keys, algorithms: ALGORITHMS }),
+  };
+}
+
+/** A provider that is down is not asked by each of those who call meanwhile, whatever their tokens say. */
+function seldom(pauseMs: number): FetchImplementation {
+  let notBeforeMs = -Infinity;
+  return async (url, options) => {
+    if (performance.now() < notBeforeMs) throw new Error('the key set was asked for a moment ago');
+    const response = await fetch(url, options).finally(() => {
+      notBeforeMs = performance.now() + pauseMs;
+    });
+    return response;
   };
 }

@@ -2,7 +2,7 @@
 import type { Answer } from '../client';
 import type { GatewayName, InstanceName, Tenant } from '../site/topology';
 import type { ActionFacts, ActionOfTenant } from '../judging/judge';
-import type { CaseContext } from './context';
+import { becomes, type CaseContext } from './context';
 
 export interface Wish {
   readonly tenant: Tenant;
@@ -26,6 +26,48 @@ export async function ask(context: CaseContext, wish: Wish): Promise<Answer> {
     },
     ...(via === undefined ? {} : { via }),
   });
+}
+
+/** Of a mutation that needs an approval; whoever asks for it waits for `approvedOnceAsked`, too. */
+export const APPROVED_CAPABILITY = 'tickets.publish';
+const APPROVAL_PATIENCE_MS = 120_000;
+
+/**
+ * Resolves when the action has been approved by another person than the client, after it was asked for.
+ * To be begun with the action's first call, and awaited when something else may go on without it.
+ */
+export function approvedOnceAsked(context: CaseContext, ref: ActionOfTenant): Promise<void> {
+  const approved = approve(context, ref);
+  // Whoever awaits it hears of a failure; nobody else need.
+  approved.catch(() => undefined);
+  return approved;
+}
+
+async function approve(context: CaseContext, ref: ActionOfTenant): Promise<void> {
+  const { tenant, actionId } = ref;
+  await becomes(
+    `an approval of ${actionId} is asked for`,
+    async () => (await stateOf(context, ref).catch(() => 'unknown')) === 'awaiting_approval',
+    APPROVAL_PATIENCE_MS,
+  );
+  await becomes(`${actionId} is approved`, async () => {
+    const path = `/v1/actions/${actionId}/approve`;
+    const body = { reason: 'it may be done' };
+    const call = { tenant, as: 'approver', method: 'POST', path, body } as const;
+    // An answer may get lost with its gateway; asked again it is the same.
+    return await context.client.call(call).then(
+      ({ status }) => status === 200,
+      () => false,
+    );
+  });
+}
+
+/** Asks for an action that is approved meanwhile. */
+export async function askApproved(context: CaseContext, wish: Wish): Promise<Answer> {
+  const approved = approvedOnceAsked(context, refOf(context, wish.tenant, wish.label));
+  const answer = await ask(context, wish);
+  await approved;
+  return answer;
 }
 
 export type ReadWish = Pick<Wish, 'tenant' | 'label' | 'via' | 'waitMs' | 'deadlineMs'> & {

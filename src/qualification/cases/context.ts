@@ -1,22 +1,27 @@
 /** What a case has at hand to do its faults and to show what came of them. */
 import { pollUntil } from '../../workers/embedded/poll';
 import type { QualificationClient } from '../client';
-import type { FamilyName } from '../families/family';
+import type { CaseName } from '../families/family';
 import type { Fault } from '../faults';
 import type { Judge } from '../judging/judge';
 import type { Site } from '../site/site';
+import type { Soak } from '../soak/schedule';
 
 export type Observed = string | number | boolean;
 
 export interface CaseContext {
-  readonly family: FamilyName;
+  readonly family: CaseName;
   readonly site: Site;
   readonly client: QualificationClient;
   readonly judge: Judge;
+  /** What the faults of a soak follow from; null: it is none. */
+  readonly soak: Soak | null;
   /** What its family says is done. */
   readonly faults: readonly Fault[];
-  /** Does what is done to processes and to the catalog, and notes when; all else the case does itself. */
+  /** Does what is done to the deployment, and notes when; what somebody asks of it the case does itself. */
   inflict(fault: Fault): Promise<void>;
+  /** Notes a fault that the case does itself, now. */
+  noteFault(fault: Fault): void;
   /** What was found; compared with what the family accepts when the case is over. */
   observe(what: string, actual: Observed): void;
   /** Keeps a file of evidence beside the case's record. */

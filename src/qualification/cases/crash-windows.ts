@@ -2,15 +2,13 @@
  * A host is killed while it stands at a durable boundary of an execution, comes back, and the same call is
  * made again. A second host of the account is ready all the while: nothing may move there.
  */
-import { request } from 'undici';
-import { z } from 'zod';
 import type { Boundary } from '../faults';
 import { stateInStore } from '../judging/host-stores';
 import type { ActionOfTenant } from '../judging/judge';
-import { localUrl } from '../site/plans';
 import { HOSTS } from '../site/topology';
-import { ask, refOf, type Wish } from './actions';
-import { becomes, replicaReady, type CaseContext, type Proof } from './context';
+import { APPROVED_CAPABILITY, ask, refOf, type Wish } from './actions';
+import { replicaReady, type CaseContext, type Proof } from './context';
+import { heldByProvider, holds } from './provider-holds';
 import { crashesOf, CrashWindow, type Crash } from './windows';
 
 const PEER = 'acme-tickets-2';
@@ -25,6 +23,7 @@ async function crashWindow(context: CaseContext, crash: Crash): Promise<void> {
   const window = new CrashWindow(context, crash.boundary);
   const wish = wishOf(crash.boundary);
   const ref = refOf(context, wish.tenant, wish.label);
+  window.approve(ref);
   const marker = await bringTo(context, window, wish);
   const effects = await judge.effects(ref.actionId);
   await site.process(`host-${PEER}`).start();
@@ -57,7 +56,7 @@ async function bringTo(context: CaseContext, window: CrashWindow, wish: Wish): P
 
 function wishOf(boundary: Boundary): Wish {
   return {
-    ...{ tenant: 'acme', label: `crash-${boundary}`, capability: 'tickets.create' },
+    ...{ tenant: 'acme', label: `crash-${boundary}`, capability: APPROVED_CAPABILITY },
     request: { title: `Killed at ${boundary}` },
   };
 }
@@ -66,31 +65,4 @@ function storedAtDoomed(context: CaseContext, ref: ActionOfTenant): string {
   const host = HOSTS.find(({ replica }) => replica === DOOMED);
   if (host === undefined) throw new Error(`there is no host ${DOOMED}`);
   return stateInStore(context.site.ground.workspace, host, ref);
-}
-
-const Holds = z.object({ left: z.number(), held: z.number() });
-
-async function heldByProvider(context: CaseContext): Promise<string> {
-  let marker = '';
-  await becomes('the provider stands still after its commit', async () => {
-    const state = await holds(context, 'GET');
-    marker = JSON.stringify(state);
-    return state.held === 1;
-  });
-  return marker;
-}
-
-/** The provider's control: whether it stands still between an effect and its answer. */
-async function holds(
-  { site }: CaseContext,
-  method: 'GET' | 'PUT' | 'DELETE',
-  body?: object,
-): Promise<z.infer<typeof Holds>> {
-  const response = await request(`${localUrl(site.ports, 'provider')}/control/holds`, {
-    method,
-    ...(body === undefined
-      ? {}
-      : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
-  });
-  return Holds.parse(await response.body.json());
 }

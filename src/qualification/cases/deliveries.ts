@@ -1,19 +1,20 @@
 /** Deliveries while gateways, workers, target, Temporal and Postgres fail. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { statusAndCode } from '../client';
 import { inWindow } from '../families/family';
-import { ask, factsOf, observeRecords, refOf, type Wish } from './actions';
-import { becomes, type CaseContext, type Proof } from './context';
 import {
-  eventId,
-  postOnce,
-  postUntilTaken,
-  targetAnswers,
-  targetRecords,
-  type TargetRecord,
-} from './vendor';
+  APPROVED_CAPABILITY,
+  approvedOnceAsked,
+  ask,
+  factsOf,
+  observeRecords,
+  refOf,
+  type Wish,
+} from './actions';
+import { becomes, type CaseContext, type Proof } from './context';
+import { countOf, eachIn, idsOf, judgeEvent, liveOf, recordsOf, statesOf } from './events';
+import { eventId, postOnce, postUntilTaken } from './vendor';
 import { crashesOf, CrashWindow, type Crash } from './windows';
 
 export const deliveryCrashWindows: Proof = async (context) => {
@@ -59,13 +60,11 @@ export const targetDown: Proof = async (context) => {
   const [down, up] = context.faults;
   const labels = ['down-1', 'down-2', 'down-3'];
   if (down !== undefined) await context.inflict(down);
-  await targetAnswers(context, 500);
   for (const label of labels) await postUntilTaken(context, label);
   await eachIn(context, labels, 'Failed');
   const failed = await statesOf(context, labels);
   context.observe('failed while it was down', failed.filter((state) => state === 'Failed').length);
   if (up !== undefined) await context.inflict(up);
-  await targetAnswers(context, null);
   await replayAll(context);
   await eachIn(context, labels, 'Acknowledged');
   const states = await statesOf(context, labels);
@@ -89,9 +88,11 @@ export const targetDown: Proof = async (context) => {
 export const temporalOutage: Proof = async (context) => {
   const labels = ['away-1', 'away-2', 'away-3'];
   const wish: Wish = {
-    ...{ tenant: 'acme', label: 'away', capability: 'tickets.create' },
+    ...{ tenant: 'acme', label: 'away', capability: APPROVED_CAPABILITY },
     request: { title: 'While Temporal is away' },
   };
+  const ref = refOf(context, 'acme', 'away');
+  const approved = approvedOnceAsked(context, ref);
   const answers: string[] = [];
   const post = async (label: string) => {
     answers.push(statusAndCode(await postOnce(context, label)));
@@ -118,7 +119,7 @@ export const temporalOutage: Proof = async (context) => {
     states.filter((one) => one === 'Acknowledged').length,
   );
   context.observe('deliveries of the events', await countOf(context, labels));
-  const ref = refOf(context, 'acme', 'away');
+  await approved;
   await becomes(
     'the action is completed',
     async () => (await factsOf(context, ref)).state === 'completed',
@@ -167,73 +168,13 @@ export const ingestOutage: Proof = async (context) => {
 export const diskFull: Proof = async (context) => {
   const [full, room] = context.faults;
   if (full !== undefined) await context.inflict(full);
-  await context.site.disk(true);
   context.observe('answer without room', statusAndCode(await postOnce(context, 'full')));
   const stored = await context.judge.deliveriesOf(eventId(context, 'full'));
   context.observe('deliveries without room', stored.length);
   if (room !== undefined) await context.inflict(room);
-  await context.site.disk(false);
   await postUntilTaken(context, 'full');
   await judgeEvent(context, 'full', (what) => what);
 };
-
-/** Everything that there is of one event of the vendor. */
-async function judgeEvent(
-  context: CaseContext,
-  label: string,
-  name: (what: string) => string,
-): Promise<void> {
-  await eachIn(context, [label], 'Acknowledged');
-  const live = await liveOf(context, label);
-  const records = await recordsOf(context, label);
-  const ids = new Set(records.map(({ deliveryId }) => deliveryId));
-  context.observe(name('deliveries of the event'), live.length);
-  context.observe(name('state'), live[0]?.state ?? 'none');
-  context.observe(
-    name('the target took it'),
-    records.some(({ status }) => status === 200),
-  );
-  context.observe(name('delivery ids at the target'), ids.size);
-  context.observe(name('receipt chains'), await context.judge.deliveryChains(live[0]?.id ?? ''));
-  context.observe(name('open attempts'), live[0]?.openAttempts ?? 0);
-}
-
-/** What the target got of it: the bytes of each event are its own. */
-async function recordsOf(context: CaseContext, label: string): Promise<TargetRecord[]> {
-  const body = JSON.stringify({ ref: 'refs/heads/main', id: eventId(context, label) });
-  const digest = createHash('sha256').update(body).digest('hex');
-  return (await targetRecords(context)).filter(({ sha256 }) => sha256 === digest);
-}
-
-async function liveOf(context: CaseContext, label: string) {
-  const all = await context.judge.deliveriesOf(eventId(context, label));
-  return all.filter(({ state }) => state !== 'Deduplicated');
-}
-
-async function statesOf(context: CaseContext, labels: readonly string[]): Promise<string[]> {
-  const rows = await Promise.all(labels.map((label) => liveOf(context, label)));
-  return rows.flat().map(({ state }) => state);
-}
-
-async function idsOf(context: CaseContext, labels: readonly string[]): Promise<string[]> {
-  const rows = await Promise.all(labels.map((label) => liveOf(context, label)));
-  return rows.flat().map(({ id }) => id);
-}
-
-async function countOf(context: CaseContext, labels: readonly string[]): Promise<number> {
-  return (await idsOf(context, labels)).length;
-}
-
-async function eachIn(
-  context: CaseContext,
-  labels: readonly string[],
-  state: string,
-): Promise<void> {
-  await becomes(`deliveries are ${state}`, async () => {
-    const states = await statesOf(context, labels);
-    return states.length >= labels.length && states.every((one) => one === state);
-  });
-}
 
 const Job = z.object({ jobId: z.string() });
 

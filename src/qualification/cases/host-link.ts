@@ -3,7 +3,14 @@ import { z } from 'zod';
 import { localUrl } from '../site/plans';
 import { outcomeIn, sendToHost, type Asked } from '../site/link';
 import type { HostName } from '../site/topology';
-import { ask, factsOf, observeRecords, refOf, type Wish } from './actions';
+import {
+  APPROVED_CAPABILITY,
+  askApproved,
+  factsOf,
+  observeRecords,
+  refOf,
+  type Wish,
+} from './actions';
 import type { CaseContext, Proof } from './context';
 
 const HOST = 'host-globex-tickets-1';
@@ -12,6 +19,14 @@ const Evidence = z.looseObject({ reason: z.string().optional() });
 
 export const lostAnswer: Proof = async (context) => {
   await onTheLink(context, 'lost-answer');
+};
+
+export const cutAnswer: Proof = async (context) => {
+  await onTheLink(context, 'cut-answer');
+};
+
+export const slowAnswer: Proof = async (context) => {
+  await onTheLink(context, 'slow-answer');
 };
 
 export const foreignKey: Proof = async (context) => {
@@ -31,7 +46,7 @@ export const lateRequest: Proof = async (context) => {
 
 export const replayedToken: Proof = async (context) => {
   const { tenant, label } = wishOf('replayed-token');
-  await ask(context, wishOf('replayed-token'));
+  await askApproved(context, wishOf('replayed-token'));
   const used = context.site.link.asked('PUT', context.actionId(label));
   const again = { ...used, body: Buffer.from(JSON.stringify({ title: 'Another title' })) };
   for (const fault of context.faults) {
@@ -48,10 +63,9 @@ export const replayedToken: Proof = async (context) => {
 /** An action whose first request meets the conduct, to its end. */
 async function onTheLink(context: CaseContext, label: string): Promise<void> {
   for (const fault of context.faults) {
-    if (fault.kind === 'link') context.site.link.next(fault.conduct);
     await context.inflict(fault);
   }
-  await ask(context, wishOf(label));
+  await askApproved(context, wishOf(label));
   const attempts = await context.judge.attempts(refOf(context, 'globex', label));
   context.observe('settlement of the first attempt', attempts[0]?.settlement ?? 'open');
   await judged(context, label);
@@ -67,7 +81,7 @@ async function judged(context: CaseContext, label: string): Promise<void> {
 
 function wishOf(label: string): Wish {
   return {
-    ...{ tenant: 'globex', label, capability: 'tickets.create' },
+    ...{ tenant: 'globex', label, capability: APPROVED_CAPABILITY },
     request: { title: `By way of ${label}` },
   };
 }

@@ -1,17 +1,25 @@
 /** A mutation that was completed is asked for again, with its host dead and with it back. */
 import { z } from 'zod';
-import { ask, factsOf, observeRecords, refOf, type Wish } from './actions';
+import {
+  APPROVED_CAPABILITY,
+  ask,
+  askApproved,
+  factsOf,
+  observeRecords,
+  refOf,
+  type Wish,
+} from './actions';
 import { replicaReady, type Proof } from './context';
 
 const WISH: Wish = {
-  ...{ tenant: 'globex', label: 'replayed', capability: 'tickets.create_keyed' },
+  ...{ tenant: 'globex', label: 'replayed', capability: APPROVED_CAPABILITY },
   request: { title: 'Once and no more' },
 };
 const Answered = z.object({ result: z.object({ result: z.unknown() }).nullable() });
 
 export const idempotentReplay: Proof = async (context) => {
   const [kill] = context.faults;
-  const first = await ask(context, WISH);
+  const first = await askApproved(context, WISH);
   if (kill !== undefined) await context.inflict(kill);
   const whileDead = await ask(context, { ...WISH, via: 'gateway-2' });
   await context.site.process('host-globex-tickets-1').start();

@@ -1,5 +1,5 @@
 /** The proof of each family. */
-import type { FamilyName } from '../families/family';
+import type { CaseName } from '../families/family';
 import { admissionRevocation } from './admission';
 import { baseline } from './baseline';
 import type { Proof } from './context';
@@ -15,11 +15,20 @@ import {
   targetDown,
   temporalOutage,
 } from './deliveries';
-import { foreignKey, lateRequest, lostAnswer, replayedToken } from './host-link';
+import {
+  cutAnswer,
+  foreignKey,
+  lateRequest,
+  lostAnswer,
+  replayedToken,
+  slowAnswer,
+} from './host-link';
+import { clockJump, frozenWorker } from './odd-workers';
 import { gatewayCrashWindows, workerCrashWindows } from './process-windows';
 import { tenantIsolation } from './isolation';
+import { soak } from './soak';
 
-export const PROOFS: Readonly<Record<FamilyName, Proof>> = {
+export const PROOFS: Readonly<Record<CaseName, Proof>> = {
   baseline,
   'credential-revocation': credentialRevocation,
   'credential-restore': credentialRestore,
@@ -35,6 +44,8 @@ export const PROOFS: Readonly<Record<FamilyName, Proof>> = {
   'worker-crash-windows': workerCrashWindows,
   'gateway-crash-windows': gatewayCrashWindows,
   'lost-answer': lostAnswer,
+  'cut-answer': cutAnswer,
+  'slow-answer': slowAnswer,
   'late-request': lateRequest,
   'foreign-key': foreignKey,
   'replayed-token': replayedToken,
@@ -43,5 +54,8 @@ export const PROOFS: Readonly<Record<FamilyName, Proof>> = {
   'temporal-outage': temporalOutage,
   'ingest-outage': ingestOutage,
   'disk-full': diskFull,
+  'frozen-worker': frozenWorker,
+  'clock-jump': clockJump,
   'admission-revocation': admissionRevocation,
+  soak,
 };

@@ -1,5 +1,5 @@
 /** Workers and gateways are killed at boundaries of an action; another one of their kind takes over. */
-import { ask, factsOf, refOf, type Wish } from './actions';
+import { APPROVED_CAPABILITY, ask, factsOf, refOf, type Wish } from './actions';
 import { becomes, type CaseContext, type Proof } from './context';
 import { crashesOf, CrashWindow, type Crash } from './windows';
 
@@ -23,6 +23,7 @@ async function workerWindow(context: CaseContext, crash: Crash): Promise<void> {
   const heir = site.process('worker-2');
   await Promise.all([doomed.stop(), heir.stop()]);
   await doomed.startWith({ WAYBILL_HOLD_AT: crash.boundary });
+  window.approve(ref);
   const first = await ask(context, { ...wish, waitMs: 0 });
   window.tried(first.status, first.body);
   const marker = await doomed.marker(crash.boundary);
@@ -62,6 +63,7 @@ async function gatewayWindow(context: CaseContext, crash: Crash): Promise<void> 
   const doomed = site.node('gateway-1');
   await doomed.stop();
   await doomed.startWith({ WAYBILL_HOLD_AT: crash.boundary });
+  window.approve(ref);
   const first = ask(context, { ...wish, waitMs: 0, via: 'gateway-1' });
   const marker = await doomed.marker(crash.boundary);
   const stored = (await judge.action(ref)) === null ? 0 : 1;
@@ -78,7 +80,7 @@ async function gatewayWindow(context: CaseContext, crash: Crash): Promise<void> 
 
 function wishOf({ boundary, process }: Crash): Wish {
   return {
-    ...{ tenant: 'acme', label: `crash-${boundary}`, capability: 'tickets.create' },
+    ...{ tenant: 'acme', label: `crash-${boundary}`, capability: APPROVED_CAPABILITY },
     request: { title: `${process} killed at ${boundary}` },
   };
 }

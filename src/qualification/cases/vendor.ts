@@ -70,12 +70,3 @@ export async function targetRecords({ site }: CaseContext): Promise<TargetRecord
   const { body } = await request(`${localUrl(site.ports, 'target')}/control/records`);
   return Records.parse(await body.json()).records;
 }
-
-export async function targetAnswers({ site }: CaseContext, status: number | null): Promise<void> {
-  const { body } = await request(`${localUrl(site.ports, 'target')}/control/answers`, {
-    method: 'PUT',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ path: '/hook', status }),
-  });
-  await body.dump();
-}

@@ -2,7 +2,7 @@
 import { windowFolder } from '../evidence/records';
 import { inWindow } from '../families/family';
 import type { Boundary, Fault } from '../faults';
-import { ask, factsOf, observeRecords, type Wish } from './actions';
+import { approvedOnceAsked, ask, factsOf, observeRecords, type Wish } from './actions';
 import type { CaseContext, Observed } from './context';
 import type { ActionOfTenant } from '../judging/judge';
 
@@ -21,6 +21,7 @@ export class CrashWindow {
   readonly #context: CaseContext;
   readonly #folder: string;
   readonly #tries: unknown[] = [];
+  #approved: Promise<void> = Promise.resolve();
 
   constructor(context: CaseContext, boundary: Boundary) {
     this.#context = context;
@@ -30,6 +31,11 @@ export class CrashWindow {
 
   observe(what: string, actual: Observed): void {
     this.#context.observe(inWindow(this.boundary, what), actual);
+  }
+
+  /** Has the action approved as soon as it is asked for, before or after the kill. */
+  approve(ref: ActionOfTenant): void {
+    this.#approved = approvedOnceAsked(this.#context, ref);
   }
 
   /** What was durable when the process was killed, seen from outside. */
@@ -55,8 +61,9 @@ export class CrashWindow {
     for (let no = 1; no <= RETRIES; no += 1) {
       const answer = await ask(this.#context, { ...wish, waitMs: RETRY_WAIT_MS });
       this.tried(answer.status, answer.body);
-      if (answer.status === 200) return;
+      if (answer.status === 200) break;
     }
+    await this.#approved;
   }
 
   /** What there is of the action when all is over. */
@@ -66,7 +73,8 @@ export class CrashWindow {
     this.observe('state after the retry', facts.state);
     this.observe('replicas that it was sent to', facts.replicas);
     this.observe('open attempts', facts.openAttempts);
-    this.observe('counters that differ from them', await judge.wrongCounters());
+    this.observe('replica counters that differ from them', await judge.wrongReplicaCounters());
+    this.observe('quota counters that differ from them', await judge.wrongQuotaCounters());
     await observeRecords(this.#context, ref, (what) => inWindow(this.boundary, what));
     this.result({ facts, receipts: await judge.receipts(ref) });
   }

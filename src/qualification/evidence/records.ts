@@ -4,12 +4,15 @@ import { Source } from './origin';
 
 const Instant = z.iso.datetime();
 const Status = z.enum(['passed', 'failed']);
+const PlanKind = z.enum(['full', 'reduced', 'chosen', 'soak']);
 const Observed = z.union([z.string(), z.number(), z.boolean()]);
 
 export const Claim = z.object({ runId: z.string(), startedAt: Instant, pid: z.int() });
 
 export const PlanRecord = z.object({
-  kind: z.enum(['full', 'reduced', 'chosen']),
+  kind: PlanKind,
+  /** What the faults of a soak follow from. */
+  soak: z.object({ seed: z.int(), durationMs: z.int() }).optional(),
   cases: z.array(
     z.looseObject({
       name: z.string(),
@@ -50,7 +53,7 @@ export type MatrixLine = z.infer<typeof MatrixLine>;
 export const Summary = z.object({
   status: Status,
   runId: z.string(),
-  plan: z.enum(['full', 'reduced', 'chosen']),
+  plan: PlanKind,
   startedAt: Instant,
   completedAt: Instant,
   cases: z.object({ planned: z.int(), passed: z.int(), failed: z.int() }),
@@ -109,6 +112,8 @@ export const FILES = {
   keys: 'receipt-keys.json',
   teardown: 'teardown.json',
   report: 'report.html',
+  work: 'soak/work.json',
+  ledger: 'soak/ledger.json',
 } as const;
 
 export function caseFile(no: number, name: string): string {

@@ -14,7 +14,8 @@ const RECOVERED: Acceptance = {
   'state after the retry': 'completed',
   'replicas that it was sent to': 1,
   'open attempts': 0,
-  'counters that differ from them': 0,
+  'replica counters that differ from them': 0,
+  'quota counters that differ from them': 0,
 };
 
 /** Of one event of the vendor. */
@@ -83,6 +84,30 @@ export const BEYOND_FAMILIES = {
       ...ONE_OF_EACH,
       state: 'completed',
       'settlement of the first attempt': 'outcome_unknown',
+      'open attempts': 0,
+    },
+    needs: [],
+  },
+  'cut-answer': {
+    title: 'The answer of a host is cut in its middle',
+    faults: [{ kind: 'link', conduct: 'cut-answer' }],
+    invariant: 'Half an answer is none: the same host is asked, and the effect is there once.',
+    acceptance: {
+      ...ONE_OF_EACH,
+      state: 'completed',
+      'settlement of the first attempt': 'outcome_unknown',
+      'open attempts': 0,
+    },
+    needs: [],
+  },
+  'slow-answer': {
+    title: 'The answer of a host is delayed',
+    faults: [{ kind: 'link', conduct: 'slow-answer' }],
+    invariant: 'Within its time a late answer is waited for, and nothing is done twice.',
+    acceptance: {
+      ...ONE_OF_EACH,
+      state: 'completed',
+      'settlement of the first attempt': 'completed',
       'open attempts': 0,
     },
     needs: [],

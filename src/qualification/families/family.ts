@@ -31,6 +31,8 @@ export const FAMILY_NAMES = [
   'worker-crash-windows',
   'gateway-crash-windows',
   'lost-answer',
+  'cut-answer',
+  'slow-answer',
   'late-request',
   'foreign-key',
   'replayed-token',
@@ -39,22 +41,42 @@ export const FAMILY_NAMES = [
   'temporal-outage',
   'ingest-outage',
   'disk-full',
+  'frozen-worker',
+  'clock-jump',
   'admission-revocation',
 ] as const;
 export type FamilyName = (typeof FAMILY_NAMES)[number];
+/** A soak is no family of the matrix: its faults are those of its seed. */
+export type CaseName = FamilyName | 'soak';
 
 /** Of one action that had its effect: each of the records that prove it, once. */
 export const ONE_OF_EACH: Acceptance = {
   'provider effects': 1,
+  'approval requests': 1,
+  'provider effects under that approval': 1,
   'provider creation audit events': 1,
   'settled idempotency results': 1,
   'terminal action results': 1,
   'receipt chains': 1,
 };
 
+/** The same of several, by name. */
+export function ofEach(names: readonly string[], acceptance: Acceptance): Acceptance {
+  return Object.fromEntries(
+    names.flatMap((name) =>
+      Object.entries(acceptance).map(([what, expected]) => [of(name, what), expected]),
+    ),
+  );
+}
+
+/** The name of an observation of one of several. */
+export function of(name: string, what: string): string {
+  return `${name}: ${what}`;
+}
+
 /** The name of an observation that belongs to one window. */
 export function inWindow(boundary: Boundary, what: string): string {
-  return `${boundary}: ${what}`;
+  return of(boundary, what);
 }
 
 /** What was durable at each boundary when the process was killed there, and what holds after each. */

@@ -11,6 +11,7 @@ import type { Tenant } from '../site/topology';
 import { verifyReceiptChain } from '../../signing/receipts/verify-chain';
 import { publicKeySet } from '../../signing/keys';
 import { settledInStores } from './host-stores';
+import { ledgerOf, type Accepted, type Ledger, type TargetEntry } from './ledger';
 import * as texts from './queries';
 
 export interface ActionOfTenant {
@@ -44,13 +45,21 @@ const ReplicaFacts = z.object({
 });
 export type ReplicaFacts = z.infer<typeof ReplicaFacts>;
 const Attempt = z.object({ settlement: z.string().nullable(), evidence: z.unknown() });
-const DeliveryFacts = z.object({ id: z.string(), state: z.string(), openAttempts: z.number() });
+const DeliveryFacts = z.object({
+  id: z.string(),
+  state: z.string(),
+  openAttempts: z.number(),
+  attempts: z.number(),
+});
 export type DeliveryFacts = z.infer<typeof DeliveryFacts>;
 const Receipt = z.object({ kind: z.string(), jws: z.string() });
 
 /** What there is of one action, by independent counts. */
 export interface RecordCounts {
   readonly 'provider effects': number;
+  /** Asked of people for this very request, and approved once by somebody else. */
+  readonly 'approval requests': number;
+  readonly 'provider effects under that approval': number;
   readonly 'provider creation audit events': number;
   readonly 'settled idempotency results': number;
   readonly 'terminal action results': number;
@@ -82,14 +91,19 @@ export class Judge {
 
   async records(ref: ActionOfTenant): Promise<RecordCounts> {
     const { tenant, actionId } = ref;
-    const [receipts, results, effects, creations] = await Promise.all([
+    const approval = await this.#text(texts.APPROVAL, [tenant, actionId]);
+    const [receipts, approvals, results, effects, approved, creations] = await Promise.all([
       this.receipts(ref),
+      this.#count(texts.APPROVAL_REQUESTS, [tenant, actionId]),
       this.#count(texts.RESULTS, [tenant, actionId]),
       this.#countAtProvider(texts.EFFECTS, [actionId]),
+      this.#countAtProvider(texts.EFFECTS_UNDER_APPROVAL, [actionId, approval]),
       this.#countAtProvider(texts.CREATIONS, [actionId]),
     ]);
     return {
       'provider effects': effects,
+      'approval requests': approvals,
+      'provider effects under that approval': approved,
       'provider creation audit events': creations,
       'settled idempotency results': settledInStores(this.#site.ground.workspace, ref),
       'terminal action results': results,
@@ -146,9 +160,18 @@ export class Judge {
       .length;
   }
 
-  /** Counters (of replicas and of quota scopes) that are not what the open attempts make them. */
+  /** Counters that are not what the open attempts make them. */
   async wrongCounters(): Promise<number> {
-    return await this.#count(texts.WRONG_COUNTERS, []);
+    return (await this.wrongReplicaCounters()) + (await this.wrongQuotaCounters());
+  }
+
+  async wrongReplicaCounters(): Promise<number> {
+    return await this.#count(texts.WRONG_REPLICA_COUNTERS, []);
+  }
+
+  /** Of all quota scopes. */
+  async wrongQuotaCounters(): Promise<number> {
+    return await this.#count(texts.WRONG_QUOTA_COUNTERS, []);
   }
 
   async catalogRevision(): Promise<number> {
@@ -161,6 +184,24 @@ export class Judge {
 
   async versionStatus(connector: string): Promise<string> {
     return await this.#text(texts.VERSION_STATUS, [connector]);
+  }
+
+  /** Everything that was accepted against everything that there is. */
+  async ledger(accepted: Accepted, target: readonly TargetEntry[]): Promise<Ledger> {
+    const keys = publicKeySet([this.#site.keys.deployment.key]);
+    const wrongCounters = await this.wrongCounters();
+    const databases = { waybill: this.#waybill, provider: this.#provider };
+    return await ledgerOf({ ...databases, keys, target, wrongCounters }, accepted);
+  }
+
+  /** Actions and deliveries that are neither at an end nor wait for a person. */
+  async underWay(): Promise<number> {
+    return await this.#count(texts.UNDER_WAY, []);
+  }
+
+  /** How many actions and deliveries there are in each state. */
+  async totals(): Promise<unknown[]> {
+    return await this.#rows(z.unknown(), texts.TOTALS, []);
   }
 
   /** Routes as they stand, the newest 200: who goes where, under what, and how it was settled. */

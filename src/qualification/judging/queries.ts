@@ -23,6 +23,20 @@ export const RESULTS = `
   where tenant_id = $1 and action_id = $2 and state = 'completed' and result_outcome = 'succeeded'
     and closed_at is not null and result_sha256 is not null`;
 
+/** Of people, for this very request; what a decision says stands in the audit log, too, once. */
+export const APPROVAL_REQUESTS = `
+  select count(*) as n from waybill.approvals p
+    join waybill.actions a on a.tenant_id = p.tenant_id and a.action_id = p.action_id
+    join waybill.audit_log l on l.tenant_id = p.tenant_id and l.subject = 'action/' || p.action_id
+      and l.action = 'action.approve'
+  where p.tenant_id = $1 and p.action_id = $2 and p.state = 'approved' and p.decided_via = 'api'
+    and p.asked_at < p.decided_at and p.decided_by <> a.requested_by
+    and p.request_sha256 = a.request_sha256`;
+
+export const APPROVAL = `
+  select approval_id as text from waybill.actions
+  where tenant_id = $1 and action_id = $2 and approval_id is not null`;
+
 export const RECEIPTS = `
   select kind, jws from waybill.receipts where tenant_id = $1 and subject = $2 order by seq`;
 
@@ -34,16 +48,20 @@ export const REPLICAS = `
       when circuit_open_until > clock_timestamp() then 'open' else 'half_open' end as circuit
   from waybill.replicas order by replica_id`;
 
-export const WRONG_COUNTERS = `
-  with open_attempts as (select * from waybill.route_attempts where settled_at is null),
-  wrong_replicas as (
-    select r.replica_id from waybill.replicas r
-    where r.active_assignments <> (select count(*) from open_attempts o where o.replica_id = r.replica_id)),
-  wrong_quotas as (
-    select q.scope_key from waybill.quota_counters q
-    where q.held <> (select count(*) from open_attempts o, jsonb_array_elements(o.counters) c
-      where c->>'scope' = q.scope and c->>'key' = q.scope_key))
-  select (select count(*) from wrong_replicas) + (select count(*) from wrong_quotas) as n`;
+export const WRONG_REPLICA_COUNTERS = `
+  select count(*) as n from waybill.replicas r
+  where r.active_assignments <> (select count(*) from waybill.route_attempts t
+    where t.settled_at is null and t.replica_id = r.replica_id)`;
+
+export const WRONG_QUOTA_COUNTERS = `
+  select count(*) as n from waybill.quota_counters q
+  where q.held <> (select count(*) from waybill.route_attempts t, jsonb_array_elements(t.counters) c
+    where t.settled_at is null and c->>'scope' = q.scope and c->>'key' = q.scope_key)`;
+
+export const UNDER_WAY = `
+  select (select count(*) from waybill.actions
+      where closed_at is null and state not in ('awaiting_approval', 'needs_operator'))
+    + (select count(*) from waybill.deliveries where settled_at is null) as n`;
 
 export const REVISION = 'select max(revision) as n from waybill.catalog_revision';
 
@@ -52,6 +70,11 @@ export const CREDENTIAL = `
 
 export const VERSION_STATUS = `
   select status as text from waybill.connector_versions where connector_id = $1`;
+
+/** How many there are of each state, for people. */
+export const TOTALS = `
+  select 'actions' as of, state, count(*) as n from waybill.actions group by state
+  union all select 'deliveries', state, count(*) from waybill.deliveries group by state order by 1, 2`;
 
 export const ROUTES = `
   select r.tenant_id as tenant, r.action_id as action, r.capability_id as capability,
@@ -74,6 +97,10 @@ export const CREATIONS = `
   select count(*) as n from audit join effects on effects.id = audit.effect_id
   where effects.reference = $1 and audit.operation = 'created'`;
 
+export const EFFECTS_UNDER_APPROVAL = `
+  select count(*) as n from approvals join effects on effects.id = approvals.effect_id
+  where effects.reference = $1 and approvals.approval = $2`;
+
 export const RECORD_READS = `
   select count(*) as n from record_reads
   where record_id = $1 and ($2::boolean is null or disclosed = $2)`;
@@ -85,5 +112,7 @@ export const ATTEMPTS = `
 export const DELIVERIES = `
   select d.delivery_id::text as id, d.state,
     (select count(*) from waybill.delivery_attempts t where t.tenant_id = d.tenant_id
-      and t.delivery_id = d.delivery_id and t.closed_at is null) as "openAttempts"
+      and t.delivery_id = d.delivery_id and t.closed_at is null) as "openAttempts",
+    (select count(*) from waybill.delivery_attempts t where t.tenant_id = d.tenant_id
+      and t.delivery_id = d.delivery_id) as attempts
   from waybill.deliveries d where d.external_id = $1 order by d.received_at`;

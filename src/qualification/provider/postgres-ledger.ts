@@ -28,6 +28,9 @@ const SCHEMA = [
   `create table if not exists audit (
     seq bigint generated always as identity primary key, at_ms bigint not null, account text not null,
     operation text not null, effect_id text not null references effects)`,
+  `create table if not exists approvals (
+    seq bigint generated always as identity primary key, at_ms bigint not null, account text not null,
+    approval text not null, effect_id text not null references effects)`,
   `create table if not exists record_reads (
     seq bigint generated always as identity primary key, at_ms bigint not null, account text not null,
     record_id text not null, disclosed boolean not null)`,
@@ -83,7 +86,7 @@ export async function postgresLedger(database: Database): Promise<EffectLedger> 
 
 /** The effect and its entry in one transaction; of two with one key the second waits for the first. */
 async function create(run: Run, wish: NewEffect): Promise<Created> {
-  const { account, kind, reference, title, idempotencyKey, durationMs } = wish;
+  const { account, kind, reference, title, idempotencyKey, durationMs, approval } = wish;
   const made = await run(
     statement(`insert into effects select $1, $2, $3, $4, $5, $6, n.ms, n.ms + $7, null
       from (select ${NOW} as ms) n on conflict (account, idempotency_key) do nothing
@@ -107,6 +110,14 @@ async function create(run: Run, wish: NewEffect): Promise<Created> {
     ),
     [account, operation, effect.id],
   );
+  if (operation === 'created' && approval !== null) {
+    await run(
+      statement(
+        `insert into approvals (at_ms, account, approval, effect_id) values (${NOW}, $1, $2, $3)`,
+      ),
+      [account, approval, effect.id],
+    );
+  }
   return { kind: operation, effect };
 }
 

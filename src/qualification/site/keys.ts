@@ -72,10 +72,13 @@ export async function makeKeys(
   };
 }
 
+/** Whose token it is: what is asked for by the one is approved by the other. */
+export type Person = 'client' | 'approver';
+
 /** A token of the tenant, by the tenant's key and for a short while. */
 export async function tenantToken(
   { clients }: SiteKeys,
-  tenant: Tenant,
+  { tenant, person }: { readonly tenant: Tenant; readonly person: Person },
   scopes: readonly string[],
 ): Promise<string> {
   const { key } = clients[tenant];
@@ -84,7 +87,7 @@ export async function tenantToken(
     .setProtectedHeader({ alg: signatureAlgorithm, kid: key.kid, typ: 'JWT' })
     .setIssuer(TOKEN_ISSUER)
     .setAudience(TOKEN_AUDIENCE)
-    .setSubject(`qualification-client-${tenant}`)
+    .setSubject(`qualification-${person}-${tenant}`)
     .setIssuedAt(nowS)
     .setExpirationTime(nowS + TOKEN_LIFETIME_S)
     .sign(key.privateKey);

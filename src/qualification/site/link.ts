@@ -1,14 +1,18 @@
 /**
  * The way between workers and one host, at the endpoint that the catalog has for it. It keeps what passes, and
- * may lose an answer, hold a request back, or answer in the host's name with a key of its own.
+ * may lose, cut or delay an answer, hold a request back, or answer in the host's name with a key of its own.
  */
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import { decodeJwt, type JWTPayload } from 'jose';
 import { request } from 'undici';
 import { openOfPeer, signJson } from '../../hosts/protocol/jws';
 import type { SigningKey } from '../../signing/keys';
 import type { Conduct } from '../faults';
+
+/** Longer than any answer of a host on its own, shorter than a worker waits. */
+const SLOW_MS = 8_000;
 
 /** A request of a worker to a host. */
 export interface Asked {
@@ -32,7 +36,7 @@ export class HostLink {
       this.#serve(incoming)
         .then((answer) => {
           if (answer === null) response.destroy();
-          else response.writeHead(answer.status).end(answer.text);
+          else send(response, answer);
         })
         .catch(() => response.destroy());
     });
@@ -84,6 +88,8 @@ export class HostLink {
     if (conduct === 'late-request') return null;
     const answer = await sendToHost(this.#host, asked);
     if (conduct === 'lose-answer') return null;
+    if (conduct === 'cut-answer') return { ...answer, cutAt: Math.ceil(answer.text.length / 2) };
+    if (conduct === 'slow-answer') await delay(SLOW_MS);
     if (conduct === 'foreign-key') {
       const text = await signJson(decodeJwt(answer.text), 'waybill-host-answer', this.#foreign);
       return { ...answer, text };
@@ -95,6 +101,14 @@ export class HostLink {
 export interface HostReply {
   readonly status: number;
   readonly text: string;
+  /** Where the connection breaks; absent: nowhere. */
+  readonly cutAt?: number;
+}
+
+function send(response: ServerResponse, { status, text, cutAt }: HostReply): void {
+  response.writeHead(status, { 'content-length': Buffer.byteLength(text) });
+  if (cutAt === undefined) response.end(text);
+  else response.write(text.slice(0, cutAt), () => response.destroy());
 }
 
 export async function sendToHost(

@@ -7,7 +7,7 @@ import { stateFolder } from '../../workers/embedded/state-folder';
 import { findTemporalCli } from '../../workers/embedded/temporal-binary';
 import { startTemporal } from '../../workers/embedded/temporal-server';
 import type { SecretValues } from '../evidence/secret-values';
-import type { Ports } from './plans';
+import type { HeldPorts } from './ports';
 import { SiteProcess, type NoteEvent } from './site-process';
 import type { Workspace } from './workspace';
 
@@ -20,7 +20,7 @@ export interface Servers {
 
 export interface ServersOptions {
   readonly workspace: Workspace;
-  readonly ports: Ports;
+  readonly held: HeldPorts;
   readonly secrets: SecretValues;
   readonly note: NoteEvent;
   readonly tell: (line: string) => void;
@@ -28,10 +28,12 @@ export interface ServersOptions {
 
 /** Starts both; resolves when they serve. Their data is durable: that of Temporal is in a file. */
 export async function startServers(options: ServersOptions): Promise<Servers> {
-  const { workspace, ports, secrets, note, tell } = options;
+  const { workspace, held, secrets, note, tell } = options;
+  const { ports } = held;
   const folder = serversFolder(workspace);
   mkdirSync(folder, { recursive: true, mode: 0o755 });
   tell('Postgres');
+  await held.release('postgres');
   const postgres = await startPostgres({
     ...{ stateFolder: folder, port: ports.postgres, maxConnections: 150 },
   });
@@ -43,6 +45,7 @@ export async function startServers(options: ServersOptions): Promise<Servers> {
       env: process.env,
       progress: tell,
     });
+    await held.release('temporal', 'temporal-ui');
     const temporal = await startTemporal({
       executable: cli.path,
       ...{ stateFolder: folder, port: ports.temporal, uiPort: ports['temporal-ui'] },

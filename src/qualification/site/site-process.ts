@@ -1,17 +1,26 @@
 /** One process of the deployment, under a guard that ends it when this run ends, however it ends. */
-import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Agent, request } from 'undici';
 import { embeddedServer, type EmbeddedServer } from '../../workers/embedded/embedded-server';
 import { pollUntil } from '../../workers/embedded/poll';
+import { clockLine, CLOCK_VARIABLE } from './clock-settings';
 import type { Workspace } from './workspace';
-import type { ProcessName } from './topology';
+import type { ProcessName, WaybillName } from './topology';
 
 export interface ProcessEvent {
   readonly at: string;
   readonly process: ProcessName;
   readonly event:
-    'ready' | 'stopping' | 'stopped' | 'killing' | 'killed' | 'lost' | 'failed to start';
+    | 'ready'
+    | 'stopping'
+    | 'stopped'
+    | 'killing'
+    | 'killed'
+    | 'frozen'
+    | 'awake'
+    | 'lost'
+    | 'failed to start';
   readonly pid: number | null;
   readonly detail: string | null;
 }
@@ -19,7 +28,7 @@ export interface ProcessEvent {
 export type NoteEvent = (event: ProcessEvent) => void;
 
 export interface ProcessPlan {
-  readonly name: ProcessName;
+  readonly name: WaybillName;
   /** Of Node: the script and its arguments. */
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -36,6 +45,7 @@ const STOP_TIMEOUT_MS = 20_000;
 const PROBE_TIMEOUT_MS = 2_000;
 const MARKER_TIMEOUT_MS = 45_000;
 const POLL_MS = 25;
+const JUMPING_CLOCK = path.join(__dirname, 'jumping-clock.js');
 
 /** What the run can do with any process, Postgres and Temporal included. */
 export class SiteProcess {
@@ -45,6 +55,7 @@ export class SiteProcess {
   /** How it ended each time that nobody had asked for it. */
   readonly lost: string[] = [];
   #closed = false;
+  #frozen = false;
   #starting: Promise<void> = Promise.resolve();
 
   constructor(name: ProcessName, server: EmbeddedServer, note: NoteEvent) {
@@ -85,6 +96,7 @@ export class SiteProcess {
     await this.#starting.catch(() => undefined);
     if (this.pid === undefined) return;
     this.#tell('stopping');
+    if (this.#frozen) this.wake();
     await this.#server.stop();
     this.#tell('stopped');
   }
@@ -93,7 +105,26 @@ export class SiteProcess {
     if (this.pid === undefined) return;
     this.#tell('killing', 'SIGKILL');
     await this.#server.kill('SIGKILL');
+    this.#frozen = false;
     this.#tell('killed');
+  }
+
+  /** It stands still until it is woken. */
+  freeze(): void {
+    this.signal('SIGSTOP');
+    this.#frozen = true;
+    this.#tell('frozen');
+  }
+
+  wake(): void {
+    this.signal('SIGCONT');
+    this.#frozen = false;
+    this.#tell('awake');
+  }
+
+  protected signal(signal: NodeJS.Signals): void {
+    if (this.pid === undefined) throw new Error(`${this.name} does not run`);
+    process.kill(this.pid, signal);
   }
 
   #tell(event: ProcessEvent['event'], detail: string | null = null): void {
@@ -106,22 +137,25 @@ export class SiteProcess {
 export class NodeSiteProcess extends SiteProcess {
   readonly plan: ProcessPlan;
   readonly logFile: string;
-  readonly #extra: { env: Extra; startedAt: number };
+  readonly #extra: { env: Extra; clock: Extra; startedAt: number };
+  readonly #clockFile: string;
 
   constructor(plan: ProcessPlan, workspace: Workspace, note: NoteEvent) {
     const logFile = path.join(workspace.folder('logs'), `${plan.name}.log`);
-    const extra = { env: {} as Extra, startedAt: 0 };
+    const extra = { env: {} as Extra, clock: {} as Extra, startedAt: 0 };
+    const clockFile = path.join(workspace.folder('run'), `${plan.name}.clock`);
     const server = embeddedServer({
       title: plan.name,
       prepare: () => {
         extra.startedAt = existsSync(logFile) ? statSync(logFile).size : 0;
+        writeFileSync(clockFile, '0');
         return Promise.resolve();
       },
       spec: () => ({
         name: plan.name,
         command: process.execPath,
         args: plan.args,
-        env: { ...plan.env, ...extra.env },
+        env: { ...plan.env, ...extra.clock, ...extra.env },
         cwd: workspace.folder(plan.name),
         logFile,
         recordFile: path.join(workspace.folder('run'), `${plan.name}.json`),
@@ -136,6 +170,7 @@ export class NodeSiteProcess extends SiteProcess {
     this.plan = plan;
     this.logFile = logFile;
     this.#extra = extra;
+    this.#clockFile = clockFile;
   }
 
   /** With this in its environment, once. */
@@ -148,18 +183,43 @@ export class NodeSiteProcess extends SiteProcess {
     }
   }
 
+  /** From its next start on its clock can be set. */
+  useClock(): void {
+    const preload = `--require ${JSON.stringify(JUMPING_CLOCK)}`;
+    this.#extra.clock = { NODE_OPTIONS: preload, [CLOCK_VARIABLE]: this.#clockFile };
+  }
+
+  /** As others have it, from its next start on. */
+  useNoClock(): void {
+    this.#extra.clock = {};
+  }
+
+  /** Of one with such a clock; resolves when it has jumped. */
+  async setClock(aheadMs: number): Promise<void> {
+    writeFileSync(this.#clockFile, String(aheadMs));
+    await this.#says(clockLine(aheadMs), 'jump');
+  }
+
+  /** Where it stands held at points it goes on; there it is held no more. */
+  goOn(): void {
+    this.signal('SIGUSR2');
+  }
+
   answers(): Promise<boolean> {
     return answersOk(this.plan);
   }
 
   /** Waits for its marker of a point, written since it was started; answers the line. */
   async marker(point: string): Promise<string> {
-    const wanted = JSON.stringify({ heldAt: point });
+    return await this.#says(JSON.stringify({ heldAt: point }), `come to ${point}`);
+  }
+
+  async #says(wanted: string, what: string): Promise<string> {
     const seen = await pollUntil(() => this.#linesSinceStart().includes(wanted), {
       timeoutMs: MARKER_TIMEOUT_MS,
       intervalMs: POLL_MS,
     });
-    if (!seen) throw new Error(`${this.name} did not come to ${point}`);
+    if (!seen) throw new Error(`${this.name} did not ${what}`);
     return wanted;
   }
 

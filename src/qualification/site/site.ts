@@ -19,7 +19,7 @@ import { startServers, type Servers } from './servers';
 import { NodeSiteProcess, type NoteEvent, type SiteProcess } from './site-process';
 import { serveTokenKeys, type TokenKeysServer } from './token-keys';
 import { HOSTS, INSTANCES, type ProcessName, type WaybillName } from './topology';
-import { takePorts } from './ports';
+import { HeldPorts } from './ports';
 import { createWorkspace } from './workspace';
 
 export interface SiteOptions {
@@ -44,6 +44,13 @@ const STOP_ORDER: readonly (readonly ProcessName[])[] = [
 /** Its endpoint in the catalog is the link's. */
 const LINKED_HOST = 'host-globex-tickets-1';
 
+/** Of the run's own process. */
+interface SiteParts {
+  readonly tokenKeys: TokenKeysServer;
+  readonly link: HostLink;
+  readonly held: HeldPorts;
+}
+
 export class Site {
   readonly ground: Ground;
   readonly #fleet: FleetPlan;
@@ -51,21 +58,18 @@ export class Site {
   /** Between workers and the host of one instance. */
   readonly link: HostLink;
   readonly #tokenKeys: TokenKeysServer;
+  readonly #held: HeldPorts;
   readonly #serverUrl: string;
   #publications = 0;
   #ends = false;
 
-  private constructor(
-    ground: Ground,
-    fleet: FleetPlan,
-    own: { readonly tokenKeys: TokenKeysServer; readonly link: HostLink },
-    serverUrl: string,
-  ) {
+  private constructor(ground: Ground, fleet: FleetPlan, own: SiteParts, serverUrl: string) {
     this.#serverUrl = serverUrl;
     this.ground = ground;
     this.#fleet = fleet;
     this.#tokenKeys = own.tokenKeys;
     this.link = own.link;
+    this.#held = own.held;
   }
 
   /** Starts its servers, which are empty. */
@@ -73,13 +77,14 @@ export class Site {
     const workspace = createWorkspace();
     const accounts = INSTANCES.map(({ instance }) => instance);
     const keys = await makeKeys(accounts, options.secrets);
-    const ports = await takePorts();
+    const held = await HeldPorts.take();
+    const { ports } = held;
     const tokenKeys = await serveTokenKeys(keys.clientKeys);
     let servers: Servers | undefined;
     try {
-      servers = await startServers({ workspace, ports, ...options });
+      servers = await startServers({ workspace, held, ...options });
     } catch (error) {
-      await tokenKeys.close();
+      await Promise.all([tokenKeys.close(), held.releaseAll()]);
       workspace.remove();
       throw error;
     }
@@ -93,11 +98,12 @@ export class Site {
       ...{ keys, artifactDigest, targetUrl: localUrl(ports, 'target') },
       endpoint: (host) => `http://127.0.0.1:${ports[host === LINKED_HOST ? 'link' : host]}`,
     };
+    await held.release('link');
     const link = await HostLink.start(ports.link, {
       host: localUrl(ports, LINKED_HOST),
       foreign: keys.foreign.key,
     });
-    const site = new Site(ground, fleet, { tokenKeys, link }, servers.databaseUrl);
+    const site = new Site(ground, fleet, { tokenKeys, link, held }, servers.databaseUrl);
     for (const one of servers.processes) site.#processes.set(one.name, one);
     return site;
   }
@@ -149,7 +155,7 @@ export class Site {
     for (const names of STOP_ORDER) {
       await Promise.all(names.map(async (name) => this.#processes.get(name)?.stop()));
     }
-    await Promise.all([this.#tokenKeys.close(), this.link.close()]);
+    await Promise.all([this.#tokenKeys.close(), this.link.close(), this.#held.releaseAll()]);
   }
 
   /** Afterwards nothing of the run is left but its evidence. */
@@ -175,6 +181,7 @@ export class Site {
       tell(plans.map(({ name }) => name).join(', '));
       const made = plans.map((plan) => new NodeSiteProcess(plan, ground.workspace, note));
       for (const one of made) this.#processes.set(one.name, one);
+      await this.#held.release(...plans.map(({ name }) => name));
       await Promise.all(made.map((one) => one.start()));
     }
   }

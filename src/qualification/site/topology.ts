@@ -13,7 +13,7 @@ export type InstanceName = (typeof INSTANCES)[number]['instance'];
 
 /** What is bound of each connector. */
 export const CAPABILITIES = {
-  tickets: ['tickets.create', 'tickets.create_keyed', 'tickets.read'],
+  tickets: ['tickets.create', 'tickets.create_keyed', 'tickets.publish', 'tickets.read'],
   reports: ['reports.build'],
 } as const;
 export type ConnectorName = keyof typeof CAPABILITIES;

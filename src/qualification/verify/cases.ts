@@ -13,6 +13,7 @@ import {
   type Summary,
 } from '../evidence/records';
 import { inWindow } from '../families/family';
+import { SOUND_LEDGER } from '../families/soak';
 import type { Boundary, Fault } from '../faults';
 import { windowsOf, type NamedFamily } from '../plan';
 import { caseProblems } from '../run-case';
@@ -65,6 +66,7 @@ export async function checkCases(
     before = endedAt;
     checkEvents(files, family, record, events);
     for (const boundary of windowsOf(family)) await checkWindow(files, boundary, record);
+    if (family.name === 'soak') checkLedger(files, record);
   }
   if (summary !== null && before > summary.completedAt) {
     files.problem(`${FILES.summary} ends before its cases do`);
@@ -99,7 +101,12 @@ function eventOf(fault: Fault): { readonly process: string; readonly event: stri
     case 'kill':
     case 'crash':
       return { process: fault.process, event: 'killed' };
+    case 'freeze':
+      return { process: fault.process, event: 'frozen' };
+    case 'wake':
+      return { process: fault.process, event: 'awake' };
     case 'publish':
+    case 'clock':
     case 'foreign-record':
     case 'link':
     case 'token-replayed':
@@ -107,6 +114,22 @@ function eventOf(fault: Fault): { readonly process: string; readonly event: stri
     case 'away':
     case 'disk':
       return null;
+  }
+}
+
+const Work = z.object({
+  asked: z.int(),
+  actions: z.array(z.string()),
+  events: z.array(z.string()),
+});
+
+function checkLedger(files: EvidenceFiles, record: CaseRecord): void {
+  files.json(FILES.work, Work);
+  const ledger = files.json(FILES.ledger, z.record(z.string(), z.number()));
+  const found = record.findings.filter(({ what }) => what in SOUND_LEDGER);
+  const same = Object.fromEntries(found.map((finding) => [finding.what, finding.found]));
+  if (ledger !== null && !isDeepStrictEqual(ledger, same)) {
+    files.problem(`${FILES.ledger} contradicts the record of its case`);
   }
 }
 

@@ -17,7 +17,7 @@ import {
   Summary,
   Teardown,
 } from '../evidence/records';
-import { fullMatrix, plannedAs, type NamedFamily } from '../plan';
+import { fullMatrix, plannedAs, soakPlan, type NamedFamily } from '../plan';
 import { teardownProblems } from '../run-files';
 import { checkBaseline, checkCases } from './cases';
 import { EvidenceFiles } from './evidence-files';
@@ -88,16 +88,22 @@ function holdsSecret(text: string): boolean {
   );
 }
 
-/** What the plan says must be what this version proves; the names alone are taken from it. */
+/** What the plan says must be what this version proves; the names alone are taken from it, or a soak's seed. */
 function checkPlan(files: EvidenceFiles): readonly NamedFamily[] {
   const plan = files.json(FILES.plan, PlanRecord);
   if (plan === null) return [];
-  const families = plannedAs(
-    plan.cases.map(({ name, faults }) => ({
-      name,
-      windows: faults.flatMap(({ boundary }) => boundary ?? []),
-    })),
-  );
+  const families =
+    plan.soak === undefined
+      ? plannedAs(
+          plan.cases.map(({ name, faults }) => ({
+            name,
+            windows: faults.flatMap(({ boundary }) => boundary ?? []),
+          })),
+        )
+      : soakPlan(plan.soak).families;
+  if ((plan.kind === 'soak') !== (plan.soak !== undefined)) {
+    files.problem(`${FILES.plan} does not say which soak it is`);
+  }
   if (families === null || !isDeepStrictEqual(plan.cases, json(families))) {
     files.problem(`${FILES.plan} is not a plan of this version's matrix`);
     return [];

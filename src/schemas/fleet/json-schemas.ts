@@ -4,6 +4,7 @@ import type { ErrorObject } from 'ajv/dist/2020';
 import { z } from 'zod';
 import { pointerSteps } from '../../domain/json-pointer';
 import { canonicalJson } from '../canonical-json';
+import { SCHEMA_OPTIONS, schemaJudge } from '../json-schema-judges';
 import type { JsonFault } from './json-values';
 import { faultless, jsonFault } from './json-values';
 import type { FieldPath } from './mistakes';
@@ -12,10 +13,8 @@ const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 /** Two of them make a contract, which stays below 256 KiB with its other fields. */
 const MAX_BYTES = 120 * 1024;
 
-/** Formats are notes for people, as the draft has it. */
-const OPTIONS = { strict: false, validateFormats: false, logger: false } as const;
 /** Knows the draft alone; compiling that takes some milliseconds. */
-const draft = new Ajv2020(OPTIONS);
+const draft = new Ajv2020(SCHEMA_OPTIONS);
 
 export const JsonSchema = faultless(
   z.record(z.string(), z.unknown()),
@@ -36,7 +35,7 @@ function schemaFault(schema: Readonly<Record<string, unknown>>): JsonFault | nul
   try {
     if (draft.validateSchema(schema) !== true) return invalid(schema, draft.errors ?? []);
     // One each: what a schema calls itself by is no other one's business.
-    new Ajv2020({ ...OPTIONS, validateSchema: false }).compile(schema);
+    schemaJudge(schema);
     return null;
   } catch (error) {
     return { path: [], problem: `is no JSON Schema: ${reasonOf(error)}` };

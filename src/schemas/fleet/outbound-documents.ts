@@ -113,6 +113,9 @@ const Timeout = Duration.pipe(
 
 const WEBHOOK_ID = 'webhook-id';
 
+/** How long a vendor knows a key, unless it is told: the least that the large ones promise. */
+const KEY_WINDOW_MS = 86_400_000;
+
 const HttpKind = z
   .strictObject({
     sideEffect: z.enum(SIDE_EFFECTS),
@@ -126,6 +129,7 @@ const HttpKind = z
       .strictObject({
         // That of Standard Webhooks is one where its signature is sent, too.
         header: z.union([z.literal(WEBHOOK_ID), HeaderName]),
+        window: Duration.pipe(z.number().min(60_000, 'must be at least 1m')).default(KEY_WINDOW_MS),
       })
       .nullable()
       .default(null),
@@ -153,6 +157,7 @@ const HttpKind = z
     ...rest,
     body: body as HttpOperation['body'],
     idempotencyHeader: idempotency?.header ?? null,
+    idempotencyWindowMs: idempotency?.window ?? KEY_WINDOW_MS,
     timeoutMs: timeout,
   }));
 

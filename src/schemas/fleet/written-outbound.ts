@@ -21,7 +21,7 @@ export function writtenOutbound(row: unknown): object | undefined {
 
 function writtenHttp(operation: HttpOperation): object {
   const { sideEffect, method, url, headers, body, auth, success } = operation;
-  const { idempotencyHeader, standardWebhooks, timeoutMs } = operation;
+  const { idempotencyHeader, idempotencyWindowMs, standardWebhooks, timeoutMs } = operation;
   const { statuses, body: check } = success;
   return {
     ...{ sideEffect, method, url },
@@ -34,7 +34,9 @@ function writtenHttp(operation: HttpOperation): object {
         ...(check !== null && { body: check }),
       },
     }),
-    ...(idempotencyHeader !== null && { idempotency: { header: idempotencyHeader } }),
+    ...(idempotencyHeader !== null && {
+      idempotency: { header: idempotencyHeader, window: durationText(idempotencyWindowMs) },
+    }),
     ...(standardWebhooks && { standardWebhooks }),
     timeout: durationText(timeoutMs),
   };

@@ -186,6 +186,7 @@ const NOT_SENDABLE: Readonly<Record<NotSendable['why'], string>> = {
   deadline: 'its deadline has passed',
   registered_again: 'its host has registered again',
   not_ready: 'its host is not ready any more',
+  revoked: 'its instance or connector version was revoked',
   recovering: 'the deployment recovers from a restore',
 };
 

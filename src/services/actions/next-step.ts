@@ -38,7 +38,7 @@ export async function nextStep(services: ActionServices, request: NextRequest): 
       attemptNo = wish.attemptNo;
     }
     const answer = await reserve(services, request, attemptNo);
-    await point('reserve.done');
+    if (answer.kind === 'reserved') await point('reserve.done');
     const step = await stepAfter(services, request, answer);
     if (step !== null) return step;
   }

@@ -4,6 +4,7 @@ import type { SubscriptionDocument } from '../../schemas/fleet/documents';
 import type { FieldPath, FleetMistake, Place, Placed } from '../../schemas/fleet/mistakes';
 import { mistakeAt } from '../../schemas/fleet/mistakes';
 import { SecretError, type SecretProvider } from '../../secrets/provider';
+import { SecretText } from '../../secrets/secret-text';
 import { compileScheme, type CompiledScheme } from '../../signing/webhooks/compile';
 import { secretProblem } from '../../signing/webhooks/secrets';
 
@@ -15,6 +16,11 @@ interface Reference {
   readonly scheme: CompiledScheme | null;
 }
 
+/** Read at once. */
+const READERS = 8;
+/** In all: what is not read by then is left to whoever uses it. */
+const BUDGET_MS = 10_000;
+
 /**
  * A secret that is there and empty, or no key of its ingress's scheme, each with its field. The
  * processes that use it may run elsewhere: what is not there, or cannot be read here, says nothing.
@@ -23,28 +29,62 @@ interface Reference {
 export async function secretMistakes(
   fleet: Fleet,
   provider: SecretProvider,
+  options: ReadingBudget = {},
 ): Promise<FleetMistake[]> {
-  // At once: where Vault is away, each of them would be waited for.
-  const found = await Promise.all(
-    referencesOf(fleet).map(async (reference) => {
-      const problem = await problemOf(reference, provider);
-      return problem === null ? null : mistakeAt(reference.place, reference.path, problem);
-    }),
-  );
-  return found.filter((mistake) => mistake !== null);
+  const references = referencesOf(fleet);
+  const problems = await secretProblems(references, provider, options);
+  return references.flatMap(({ place, path }, index) => {
+    const problem = problems[index] ?? null;
+    return problem === null ? [] : [mistakeAt(place, path, problem)];
+  });
 }
 
-async function problemOf(
-  { ref, scheme }: Reference,
+interface ReadingBudget {
+  /** How long secrets may be read; 10 s unless told. */
+  readonly budgetMs?: number;
+}
+
+/** The same of some references, one after the other; null: nothing speaks against it, as far as is known here. */
+export async function secretProblems(
+  references: readonly Pick<Reference, 'ref' | 'scheme'>[],
   provider: SecretProvider,
-): Promise<string | null> {
-  try {
-    const { value } = await provider.resolve(ref);
-    const problem = scheme === null ? null : secretProblem(scheme, value.reveal());
+  { budgetMs = BUDGET_MS }: ReadingBudget = {},
+): Promise<(string | null)[]> {
+  const read = await readEach([...new Set(references.map(({ ref }) => ref))], provider, budgetMs);
+  return references.map(({ ref, scheme }) => {
+    const found = read.get(ref) ?? 'unknown';
+    if (found === 'unknown') return null;
+    const wrong = scheme === null ? null : secretProblem(scheme, found.reveal());
+    const problem = found.reveal() === '' ? 'the secret is empty' : wrong;
     return problem === null ? null : `${ref}, as it is read here: ${problem}`;
+  });
+}
+
+/** A fleet may name thousands, and Vault may be away: each is read once, a few of them at a time. */
+async function readEach(
+  refs: readonly string[],
+  provider: SecretProvider,
+  budgetMs: number,
+): Promise<Map<string, SecretText | 'unknown'>> {
+  const endMs = performance.now() + budgetMs;
+  const found = new Map<string, SecretText | 'unknown'>();
+  const waiting = refs.values();
+  const readers = Array.from({ length: READERS }, async () => {
+    for (const ref of waiting) {
+      if (performance.now() >= endMs) return;
+      found.set(ref, await readOne(ref, provider));
+    }
+  });
+  await Promise.all(readers);
+  return found;
+}
+
+async function readOne(ref: string, provider: SecretProvider): Promise<SecretText | 'unknown'> {
+  try {
+    return (await provider.resolve(ref)).value;
   } catch (error) {
     if (!(error instanceof SecretError)) throw error;
-    return error.fault === 'empty' ? `${ref}, as it is read here: the secret is empty` : null;
+    return error.fault === 'empty' ? new SecretText('') : 'unknown';
   }
 }
 

@@ -14,6 +14,8 @@ export interface SendingAttempt extends ClosableAttempt {
   readonly payload: Uint8Array | null;
   /** Nothing of it can have reached the vendor before. */
   readonly firstCall: boolean;
+  /** From the reading of `info.now` to its deadline: others may take it for lost after that. */
+  readonly endsInMs: number;
 }
 
 export interface SendingAdapter<Operation extends OutboundOperation> {

@@ -46,7 +46,7 @@ export async function send(
  */
 export async function meetSending(
   services: AttemptServices,
-  attempt: SendingAttempt & { readonly endsInMs: number },
+  attempt: SendingAttempt,
   { takeOver, signal }: { readonly takeOver: boolean; readonly signal: AbortSignal },
 ): Promise<AttemptAnswer> {
   const { info, endsInMs } = attempt;
@@ -58,7 +58,7 @@ export async function meetSending(
   if (!takeOver && endsInMs > 0) return { kind: 'in_flight', attempt: attempt.attempt, endsInMs };
   // What was begun as something else is not the same request.
   const same = operation !== null && targetId.startsWith(`${operation.kind}/`);
-  const resendable = same && adapterOf(operation).resendable(operation);
+  const resendable = info.onlyReads || (same && adapterOf(operation).resendable(operation));
   return closeWithVerdict(services, attempt, {
     verdict: unknownVerdict('worker_lost', { resendable }),
     detail: 'the worker was lost during the attempt; the vendor may have taken it',

@@ -31,12 +31,16 @@ export const httpAdapter: SendingAdapter<HttpOperation> = {
     const { operation, info, clock, ref } = attempt;
     const dressed = await prepare(services.secrets, attempt);
     if ('verdict' in dressed) return closeWithVerdict(services, attempt, dressed);
+    const leftMs = untilDeadlineMs(attempt);
+    if (signal.aborted || leftMs < LEAST_TIMEOUT_MS) {
+      return closeWithVerdict(services, attempt, NOT_BEGUN);
+    }
     const startedAtMs = clock();
     const started = performance.now();
     const report = await services.call({
       ...dressed,
       method: operation.method,
-      timeoutMs: timeoutOf(attempt),
+      timeoutMs: Math.min(leftMs, timeoutOf(attempt)),
       success: operation.success.body,
       fresh: true,
       signal,
@@ -51,7 +55,7 @@ export const httpAdapter: SendingAdapter<HttpOperation> = {
     return closeWithVerdict(services, attempt, {
       verdict: judgeSending(answer, {
         statuses: operation.success.statuses,
-        resendable: operation.idempotencyHeader !== null,
+        resendable: info.onlyReads || operation.idempotencyHeader !== null,
       }),
       detail: report.detail,
       report: {
@@ -63,6 +67,23 @@ export const httpAdapter: SendingAdapter<HttpOperation> = {
       retryAfterMs: answer.kind === 'answered' ? parseRetryAfter(answer.retryAfter, clock()) : null,
     });
   },
+};
+
+/**
+ * Whoever takes the attempt over at its deadline counts on it that nothing leaves any more: a person may
+ * look at the vendor then, find nothing, and send it again.
+ */
+function untilDeadlineMs({ info, endsInMs, clock }: HttpAttempt): number {
+  return Date.parse(info.now) + endsInMs - clock();
+}
+
+const NOT_BEGUN: AttemptResult = {
+  verdict: {
+    ...{ outcome: 'not_sent', reason: 'not_begun' },
+    ...{ mayRetry: true, pausesSubscription: false },
+  },
+  detail: 'nothing was sent: its worker was told to stop, or came to it too late',
+  immediate: true,
 };
 
 /** Never beyond what is left of the caller's time. */

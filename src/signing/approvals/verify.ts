@@ -44,6 +44,8 @@ export interface CarriedApproval {
   readonly approvalId: string;
   /** By name: whoever asked for the thing may not be it, which the caller checks. */
   readonly approver: string;
+  /** The did:key that has signed it. */
+  readonly key: string;
   /** ISO 8601, UTC. */
   readonly expiresAt: string;
 }
@@ -59,18 +61,24 @@ export async function verifyApproval(
 ): Promise<ApprovalVerdict> {
   const claims = readApprovalToken(token);
   if (claims === null) return { ok: false, reason: 'malformed' };
-  if (!isTrusted(claims, context)) return { ok: false, reason: 'untrusted' };
+  if (!isTrustedApprover({ approver: claims.sub, key: claims.iss }, context))
+    return { ok: false, reason: 'untrusted' };
   if (!(await isSigned(token, claims.iss))) return { ok: false, reason: 'forged' };
   const reason = faultOf(claims, context);
   if (reason !== null) return { ok: false, reason };
   const expiresAt = new Date(claims.exp * 1000).toISOString();
-  return { ok: true, approval: { approvalId: claims.jti, approver: claims.sub, expiresAt } };
+  const { jti: approvalId, sub: approver, iss: key } = claims;
+  return { ok: true, approval: { approvalId, approver, key, expiresAt } };
 }
 
-function isTrusted({ iss, sub }: ApprovalClaims, { tenantId, trusted }: ApprovalContext): boolean {
-  const approver = Object.hasOwn(trusted, sub) ? trusted[sub] : undefined;
+/** Whether the deployment takes approvals of that name and key, in that tenant, now. */
+export function isTrustedApprover(
+  { approver: name, key }: Pick<CarriedApproval, 'approver' | 'key'>,
+  { tenantId, trusted }: Pick<ApprovalContext, 'tenantId' | 'trusted'>,
+): boolean {
+  const approver = Object.hasOwn(trusted, name) ? trusted[name] : undefined;
   if (approver === undefined) return false;
-  return approver.keys.includes(iss) && (approver.tenants?.includes(tenantId) ?? true);
+  return approver.keys.includes(key) && (approver.tenants?.includes(tenantId) ?? true);
 }
 
 async function isSigned(token: string, did: string): Promise<boolean> {

@@ -54,3 +54,22 @@ test("others' control characters are shown, not obeyed, also within JSON", () =>
   expect(JSON.parse(json)).toEqual(delivery);
   for (const text of [page, json]) expect(text.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
 });
+
+test('what was told of an attempt that had been given up is there for whoever has to decide', () => {
+  const told = { outcome: 'not_sent', reason: 'not_begun', detail: 'nothing was sent' };
+  const late = { ...attempt(1, null), lateEvidence: told };
+  const sending = { sideEffect: 'external', requestedBy: 'ada', policyDecision: null };
+  const approvals = [{ approver: 'kate', approvalId: 'a-1', key: 'k', expiresAt: '2026-02-01' }];
+  const failed = { ...delivery, direction: 'outbound', attemptHistory: [late] } as const;
+  const text = (reason: string, uncertain: boolean) =>
+    deliveryPage(
+      { ...failed, reason, uncertain, sending: { ...sending, approvals } } as never,
+      Number.POSITIVE_INFINITY,
+    );
+  expect(text('uncertain', true)).toMatch(
+    /^CAME LATE\n {2}attempt 1 {2}not_sent: nothing was sent$/m,
+  );
+  expect(text('uncertain', true)).toMatch(/^approved +by kate, a-1, until 2026-02-01$/m);
+  expect(text('uncertain', true)).toMatch(/replay d1 --confirm-uncertain --approval <token>/);
+  expect(text('approval_expired', false)).toMatch(/approved anew.*replay d1 --approval <token>/);
+});

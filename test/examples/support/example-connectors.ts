@@ -1,6 +1,5 @@
 /** The two example connectors as real processes, as their READMEs say to run them. */
 import { execFile } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -8,7 +7,7 @@ import type { HostIdentity } from '../../../src/hosts/kit/checks';
 import { didOfKey } from '../../../src/signing/did-key';
 import { sha256Hex } from '../../../src/hosts/protocol/jws';
 import { openSqlite } from '../../../src/hosts/sqlite';
-import { HostManifestSchema, type TokenTrust } from '../../../src/schemas/host-messages';
+import { HostManifestSchema } from '../../../src/schemas/host-messages';
 import { jsonOf } from '../../../src/schemas/json-bytes';
 import { generateKeyText, importSigningKey } from '../../../src/signing/keys';
 import { Folder } from '../../hosts/support/fixtures';
@@ -47,7 +46,7 @@ export const TYPESCRIPT: Example = {
     await builtTypescript();
     return {
       program: process.execPath,
-      args: [path.join(EXAMPLES, 'typescript-connector', 'dist', 'connector.js')],
+      args: [path.join(EXAMPLES, 'typescript-connector', 'dist', 'main.js')],
       env: { NOTES_FILE: folder.file('notes.jsonl'), NOTES_LATENCY_MS: String(latencyMs) },
     };
   },
@@ -123,10 +122,10 @@ export class ExampleHost {
 
   /**
    * Starts it and waits until it serves.
-   * @param told a lifecycle service to register with, or whose tokens to believe without
+   * @param lifecycle the lifecycle service to register with
    */
   async start(
-    told: { readonly lifecycle: string } | { readonly trust: TokenTrust },
+    { lifecycle }: { readonly lifecycle: string },
     more: { readonly port?: number; readonly latencyMs?: number; readonly store?: string } = {},
   ): Promise<void> {
     const { port = 0, latencyMs = 0, store = 'host.sqlite' } = more;
@@ -146,9 +145,7 @@ export class ExampleHost {
         WAYBILL_HOST_LISTEN: `127.0.0.1:${String(port)}`,
         WAYBILL_HOST_HEARTBEAT: '500ms',
         WAYBILL_SHUTDOWN_GRACE: '10s',
-        ...('lifecycle' in told
-          ? { WAYBILL_HOST_LIFECYCLE_URL: told.lifecycle }
-          : { WAYBILL_CONFORMANCE_TRUST: this.#trustFile(told.trust) }),
+        WAYBILL_HOST_LIFECYCLE_URL: lifecycle,
       },
     });
     this.#process = process;
@@ -174,12 +171,6 @@ export class ExampleHost {
   async remove(): Promise<void> {
     await this.kill();
     this.folder.remove();
-  }
-
-  #trustFile({ issuer, keys }: TokenTrust): string {
-    const file = this.folder.file('trust.json');
-    writeFileSync(file, JSON.stringify({ issuer, jwks: keys }));
-    return file;
   }
 }
 

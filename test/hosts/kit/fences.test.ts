@@ -207,10 +207,11 @@ test('a request that the capability cannot read starts nothing', async () => {
   expect(provesNotStarted(refused)).toBe(true);
 });
 
-test('a result that is too large or no JSON is a visible failure, also later', async () => {
+test('a result that is too large, too deep or no JSON is a visible failure, also later', async () => {
   for (const [result, errorCode] of [
     ['x'.repeat(2_000_000), 'result_too_large'],
     [undefined, 'result_invalid'],
+    [JSON.parse('['.repeat(101) + ']'.repeat(101)) as unknown, 'result_invalid'],
   ]) {
     const call = callTo(kit.host);
     const sent = kit.client.execute(call, BODY);

@@ -109,7 +109,14 @@ test('drain and stop are told', async () => {
   expect(service.calls.at(-1)).toMatchObject({ operation: 'offline' });
 });
 
-test('a host whose place was taken says nothing more', async () => {
+test.each<[string, () => void, string]>([
+  ['whose place was taken', () => (service.sequence += 10), 'another process has registered'],
+  [
+    'that Waybill does not know any more',
+    () => (service.unknown = true),
+    'has no replica acme-tickets-1',
+  ],
+])('a host %s says nothing more, and why', async (_which, turnAway, why) => {
   const failed: unknown[] = [];
   let superseded: () => void = () => undefined;
   const noticed = new Promise<void>((resolve) => (superseded = resolve));
@@ -119,10 +126,9 @@ test('a host whose place was taken says nothing more', async () => {
       superseded();
     },
   });
-  // Another process has registered.
-  service.sequence += 10;
+  turnAway();
   await noticed;
-  expect(String(failed[0])).toContain('another process has registered');
+  expect(String(failed[0])).toContain(why);
   const client = clientOf(keys.waybill);
   const call = callTo(host, { incarnation: 1 });
   expect(await client.reconcile(call)).toMatchObject({ kind: 'lost', reason: 'wrong_signature' });

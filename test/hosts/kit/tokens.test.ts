@@ -23,7 +23,7 @@ beforeAll(async () => {
   host = await hostOver(work, sides.keys);
 });
 afterAll(async () => {
-  expect(work.begun).toHaveLength(1);
+  expect(work.begun).toHaveLength(2);
   await host.stop();
 });
 
@@ -33,11 +33,17 @@ const refused = (refusal: string): unknown =>
 /** A request of whatever form, and the host's answer verified as an answer to it. */
 async function send(
   call: HostCall,
-  raw: { readonly token: string; readonly jti: string; readonly body?: Buffer },
+  raw: {
+    readonly token: string;
+    readonly jti: string;
+    readonly body?: Buffer;
+    /** Of the path, where it is another one than the token's. */
+    readonly action?: string;
+  },
 ): Promise<HostAnswerClaims> {
   const body = raw.body ?? BODY;
   const response = await request(
-    call.route.endpoint + actionRequest('execute', call.route.actionId).path,
+    call.route.endpoint + actionRequest('execute', raw.action ?? call.route.actionId).path,
     {
       method: 'PUT',
       headers: { authorization: `Bearer ${raw.token}`, 'content-type': 'application/json' },
@@ -195,17 +201,16 @@ test('a token permits one thing: one to reconcile does not execute', async () =>
   );
 });
 
-test('a token for another action than the one of the path is refused', async () => {
+test('a token for another action than the one of the path is refused, about the one of the token', async () => {
   const call = callTo(host);
   const token = await signRouteToken(claimsOf(call), frame('path'), sides.keys.waybill);
-  const other = { ...call, route: { ...call.route, actionId: 'another' } };
-  const response = await request(host.url + actionRequest('execute', other.route.actionId).path, {
-    method: 'PUT',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: BODY,
+  const answer = await send(call, { token, jti: 'path', action: 'another' });
+  expect(answer.outcome).toEqual({
+    ...{ kind: 'refused', refusal: 'wrong_coordinates', started: false, highest_fence: null },
   });
-  expect(response.statusCode).toBe(409);
-  await response.body.dump();
+  await sides.client.execute(call, BODY);
+  const begun = await send(call, { token, jti: 'path', action: 'another' });
+  expect(begun.outcome).toMatchObject({ started: true, highest_fence: call.fence });
 });
 
 test('a host that lost its store refuses what was sent to the lost one, and cannot exclude it', async () => {

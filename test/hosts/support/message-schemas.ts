@@ -8,7 +8,6 @@ import {
   LifecycleClaimsSchema,
   LifecycleReply,
   RouteTokenSchema,
-  TokenTrust,
 } from '../../../src/schemas/host-messages';
 
 const MESSAGES: Readonly<Record<string, readonly [string, z.ZodType]>> = {
@@ -19,18 +18,23 @@ const MESSAGES: Readonly<Record<string, readonly [string, z.ZodType]>> = {
   ready: ['What GET /ready answers.', HostReadiness],
   'lifecycle-call': ["Claims of a host's signed lifecycle call.", LifecycleClaimsSchema],
   'lifecycle-reply': ['What the lifecycle service answers, with 200 or 409.', LifecycleReply],
-  'conformance-trust': [
-    'The file of a conformance run: whose tokens a host believes without registering.',
-    z.object({ issuer: TokenTrust.shape.issuer, jwks: TokenTrust.shape.keys }),
-  ],
 };
 
 /** By file name. A message may have more fields than its schema names: a reader ignores them. */
 export function messageSchemas(): ReadonlyMap<string, object> {
   return new Map(
     Object.entries(MESSAGES).map(([name, [description, schema]]) => {
-      const { $schema, ...rest } = z.toJSONSchema(schema, { io: 'input' });
+      const { $schema, ...rest } = z.toJSONSchema(schema, { io: 'input', override: portable });
       return [`${name}.schema.json`, { $schema, title: name, description, ...rest }];
     }),
   );
+}
+
+const OURS = String.raw`^[^\p{Cc}\p{Cs}]+$`;
+/** In characters alone. Half a surrogate pair is no text in most languages, and no schema can name it. */
+const EVERYWHERE = '^[^\u0000-\u001f\u007f-\u009f]+$';
+
+/** Not every engine of regular expressions knows classes of characters by name. */
+function portable({ jsonSchema }: { readonly jsonSchema: { pattern?: string } }): void {
+  if (jsonSchema.pattern === OURS) jsonSchema.pattern = EVERYWHERE;
 }

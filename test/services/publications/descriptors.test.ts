@@ -70,6 +70,29 @@ test('another adapter is another version, which has to be certified anew', async
   ]);
 });
 
+test('no role of a process may change what a version was published with, or remove it', async () => {
+  await apply(fleetOf(capability(), tracker(), connector()));
+  const forgeries = [
+    `update waybill.connector_versions set webhook_scheme = null`,
+    `update waybill.connector_versions set content_digest = repeat('0', 64)`,
+    `update waybill.connector_versions set artifact_digest = repeat('0', 64)`,
+    `update waybill.connector_versions set certification_ref = 'elsewhere'`,
+    `update waybill.connectors set owner_tenant_id = 'acme'`,
+    `update waybill.version_capabilities set capability_id = capability_id`,
+    ...['connector_versions', 'connectors', 'version_capabilities'].map(
+      (table) => `delete from waybill.${table}`,
+    ),
+  ];
+  for (const role of ['control', 'data', 'operations', 'lifecycle', 'observer'] as const) {
+    for (const text of forgeries) {
+      const forged = db()
+        .as(`waybill_${role}`)
+        .query({ name: text.slice(0, 60), text }, []);
+      await expect(forged).rejects.toThrow(/permission denied/);
+    }
+  }
+});
+
 test('a deployment requires conformance unless its settings say otherwise', async () => {
   const [row] = await db().rows<{ usual: string }>(
     `select pg_get_expr(d.adbin, d.adrelid) as usual from pg_attrdef d join pg_attribute a
@@ -111,10 +134,38 @@ describe('a configuration form', () => {
     });
   });
 
-  test('is a JSON Schema, or refused', async () => {
-    expect(await refusal(fleetOf(connector('configurationForm: { type: nothing }')))).toEqual([
-      expect.stringMatching(/configurationForm.*is no JSON Schema/),
+  test('is a JSON Schema of the draft, on its own and of a bounded size, or refused', async () => {
+    const forms = {
+      'no-type': ['{ type: nothing }', /is no JSON Schema/],
+      elsewhere: ['{ $ref: "https://h.test/form.json" }', /can't resolve reference/],
+      file: ['{ $ref: "file:///etc/passwd" }', /can't resolve reference/],
+      'other-draft': ['{ $schema: "http://json-schema.org/draft-07/schema#" }', /write https:/],
+      'no-pattern': ['{ pattern: "(" }', /is no JSON Schema: Invalid regular/],
+      huge: [`{ description: ${'x'.repeat(130_000)} }`, /at most 120 KiB/],
+    } as const;
+    const written = Object.entries(forms).map(([id, [form]]) =>
+      connector(`id: ${id}`, `configurationForm: ${form}`),
+    );
+    expect(await refusal(fleetOf(...written))).toEqual(
+      Object.entries(forms).map(([, [, problem]]) => expect.stringMatching(problem) as string),
+    );
+  });
+
+  test('takes words and formats that it does not know for notes, and no longer than it may', async () => {
+    const noted = '{ "x-order": 1, properties: { site: { format: our-own, widget: list } } }';
+    const config = (site: string) => instance(`config: { site: ${site} }`);
+    await apply(fleetOf(connector(`configurationForm: ${noted}`), config('eu')));
+    const slow =
+      'configurationForm: { properties: { site: { type: string, pattern: "^(a+)+$" } } }';
+    const next = (site: string) =>
+      fleetOf(
+        connector('id: slow', slow),
+        instance('id: slow', 'connector: slow', `config: { site: ${site} }`),
+      );
+    expect(await refusal(next(`${'a'.repeat(40)}b`))).toEqual([
+      expect.stringMatching(/^Instance acme\/slow config: cannot be judged by its schema within/),
     ]);
+    expect(await apply(next('aaa'))).toMatchObject({ changed: true });
   });
 });
 

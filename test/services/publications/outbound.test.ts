@@ -13,7 +13,7 @@ test('operations are kept by name, in the form that attempts use', async () => {
     http(
       `${PLAIN}, headers: { X-Order: '{payload/id}' }, auth: { kind: basic, user: ada }, ` +
         'success: { status: [201, 200], body: { pointer: /ok, equals: true } }, ' +
-        'idempotency: { header: Idempotency-Key }, timeout: 3s',
+        'idempotency: { header: Idempotency-Key, window: 7d }, timeout: 3s',
     ),
   );
   const [row] = await db().rows<{ outbound: unknown }>(
@@ -26,7 +26,8 @@ test('operations are kept by name, in the form that attempts use', async () => {
       headers: { 'x-order': '{payload/id}' },
       auth: { kind: 'basic', user: 'ada' },
       success: { statuses: [200, 201], body: { pointer: '/ok', equals: true } },
-      ...{ idempotencyHeader: 'idempotency-key', standardWebhooks: false },
+      ...{ idempotencyHeader: 'idempotency-key', idempotencyWindowMs: 604_800_000 },
+      standardWebhooks: false,
     },
   });
 });

@@ -150,20 +150,19 @@ describe('an instance', () => {
     expect(await refusal(fleetOf(instance('version: 4.0.0', 'configRevision: 2')))).toEqual([
       expect.stringContaining('version: this version is revoked'),
     ]);
-    expect(await refusal(fleetOf(instance('grants: [tool]', 'configRevision: 2')))).toEqual([
-      expect.stringContaining('grants: must keep source'),
+    expect(await refusal(fleetOf(instance('grants: []', 'configRevision: 2')))).toEqual([
+      expect.stringContaining('grants: must keep source or tool'),
     ]);
-    expect(await apply(fleetOf(instance('version: 5.0.0', 'configRevision: 2')))).toMatchObject({
-      changed: true,
-    });
+    const other = instance('version: 5.0.0', 'grants: [tool]', 'configRevision: 2');
+    expect(await apply(fleetOf(other))).toMatchObject({ changed: true });
   });
 });
 
 describe('a subscription', () => {
-  test('needs an enabled instance that grants source, on an active version', async () => {
+  test('needs an enabled instance that grants source or tool, on an active version', async () => {
     const fleet = (...parts: string[]) => fleetOf(...parts, target(), subscription());
-    expect(await refusal(fleet(connector(), instance('grants: [tool]')))).toEqual([
-      'Subscription acme/pushes instance: this instance does not grant source; add it to its grants',
+    expect(await refusal(fleet(connector(), instance('grants: []')))).toEqual([
+      'Subscription acme/pushes instance: this instance grants neither source nor tool; add one of them to its grants',
     ]);
     expect(await refusal(fleet(connector(), instance('status: disabled')))).toEqual([
       'Subscription acme/pushes instance: this instance is disabled; enable it',

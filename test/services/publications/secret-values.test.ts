@@ -6,6 +6,7 @@ import { FleetInvalid } from '../../../src/schemas/fleet/mistakes';
 import { readFleet } from '../../../src/schemas/fleet';
 import { loadShippedSchemes } from '../../../src/schemas/shipped-schemes';
 import { secretMistakes } from '../../../src/services/publications/secret-values';
+import { SecretError } from '../../../src/secrets/provider';
 import { referencedSecrets } from '../../../src/secrets/references';
 import { connector, fleetOf, instance, subscription, target } from '../../support/fleet-texts';
 
@@ -50,6 +51,33 @@ test.each([
     /^\d+ ingress\.secrets\[0\]\.ref: env:ONE, as it is read here: the secret is /,
   );
   expect(others).toEqual([]);
+});
+
+test('many references are read a few at a time, each once, and no longer than is sensible', async () => {
+  const secrets = (n: number) =>
+    Array.from({ length: 10 }, (_, index) => `{ id: s${index}, ref: 'vault:kv/t${n}#k${index}' }`);
+  const documents = Array.from({ length: 20 }, (_, n) =>
+    received(...secrets(n % 15)).replace('id: pushes', `id: pushes-${n}`),
+  );
+  const fleet = readFleet(documents.join('---\n'), new Map());
+  let open = 0;
+  let most = 0;
+  const asked: string[] = [];
+  const silent = {
+    resolve: async (ref: string): Promise<never> => {
+      asked.push(ref);
+      most = Math.max(most, (open += 1));
+      await new Promise((done) => setTimeout(done, 5));
+      open -= 1;
+      throw new SecretError('unreadable', `secret ${ref} cannot be read`);
+    },
+  };
+  expect(await secretMistakes(fleet, silent)).toEqual([]);
+  expect(most).toBeLessThanOrEqual(8);
+  expect([asked.length, new Set(asked).size]).toEqual([150, 150]);
+  asked.length = 0;
+  await secretMistakes(fleet, silent, { budgetMs: 10 });
+  expect(asked.length).toBeLessThan(100);
 });
 
 test('what is not here, or of an unknown scheme, is left to the processes that use it', async () => {

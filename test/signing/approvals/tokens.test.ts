@@ -48,7 +48,12 @@ function handMade(header: object, claims: object): string {
 test('what a trusted approver has signed is an approval, with its id, name and end', async () => {
   expect(await verify(await signApproval(CLAIMS, kate))).toEqual({
     ok: true,
-    approval: { approvalId: 'a-1', approver: 'kate', expiresAt: '2027-01-15T08:10:00.000Z' },
+    approval: {
+      approvalId: 'a-1',
+      approver: 'kate',
+      key: expect.any(String) as string,
+      expiresAt: '2027-01-15T08:10:00.000Z',
+    },
   });
   expect(await verify(handMade({}, {}))).toMatchObject({ ok: true, approval: { approver: 'max' } });
 });

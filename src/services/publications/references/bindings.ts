@@ -3,7 +3,7 @@ import type { BindingRow, InstanceRow, VersionRow } from '../../../schemas/catal
 import type { BindingDocument } from '../../../schemas/fleet/action-documents';
 import type { FieldPath, FleetMistake, Placed } from '../../../schemas/fleet/mistakes';
 import { mistakeAt } from '../../../schemas/fleet/mistakes';
-import { bindingKey } from '../catalog-view';
+import { bindingKey, keyOf } from '../catalog-view';
 import { differences } from '../differences';
 import { bindingRow } from '../rows';
 import type { Checked } from './checked';
@@ -83,7 +83,7 @@ function credentialMistakes(
 function usableMistakes(
   { place, thing }: PlacedBinding,
   { instance, before }: { readonly instance: InstanceRow; readonly before: BindingRow | undefined },
-  { intended, isBroken }: Checked,
+  { published, intended, isBroken }: Checked,
 ): FleetMistake[] {
   const found: FleetMistake[] = [];
   const wrong = (problem: string, path: FieldPath = ['instance']) => {
@@ -93,6 +93,9 @@ function usableMistakes(
     wrong('this instance does not grant tool; add it to its grants');
   }
   const begins = beginsToServe(thing, before);
+  if (begins && published.instances.get(keyOf(instance))?.certifying === true) {
+    wrong('a version is being certified on this instance; wait for that, or cancel it');
+  }
   if (begins && instance.status !== 'enabled') {
     wrong(`this instance is ${instance.status}; ${remedyOf(instance)}`);
   }

@@ -1,10 +1,11 @@
 /** Whether an instance's config is what the form of its connector version asks for. */
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020';
+import type { ErrorObject } from 'ajv/dist/2020';
 import { pointerSteps } from '../../../domain/json-pointer';
 import type { VersionRow } from '../../../schemas/catalog-rows';
 import type { InstanceDocument } from '../../../schemas/fleet/documents';
 import type { FieldPath, FleetMistake, Placed } from '../../../schemas/fleet/mistakes';
 import { mistakeAt } from '../../../schemas/fleet/mistakes';
+import { schemaJudge } from '../../../schemas/json-schema-judges';
 
 /** Every mistake, by its field; a version without a form takes any config. */
 export function configMistakes(
@@ -12,15 +13,21 @@ export function configMistakes(
   { configurationForm: form, connector, version }: VersionRow,
 ): FleetMistake[] {
   if (typeof form !== 'object' || form === null) return [];
-  const ajv = new Ajv2020({
-    ...{ strict: false, validateFormats: false, logger: false, allErrors: true },
-  });
-  const fits = ajv.compile(form);
-  if (fits(thing.config ?? {})) return [];
-  return (fits.errors ?? []).map((error) => {
-    const problem = `${problemOf(error)}; see the configurationForm of ${connector} ${version}`;
-    return mistakeAt(place, ['config', ...fieldOf(error)], problem);
-  });
+  const judged = schemaJudge(form, { allErrors: true })(thing.config ?? {});
+  const wrong = (problem: string, field: FieldPath = []) =>
+    mistakeAt(
+      place,
+      ['config', ...field],
+      `${problem}; see the configurationForm of ${connector} ${version}`,
+    );
+  switch (judged.kind) {
+    case 'fits':
+      return [];
+    case 'misfit':
+      return judged.errors.map((error) => wrong(problemOf(error), fieldOf(error)));
+    case 'too_costly':
+      return [wrong(judged.problem)];
+  }
 }
 
 /** The field that is meant: also one that is missing, or that there is none of. */

@@ -160,8 +160,9 @@ function grantMistakes(
   checked: Checked,
 ): FleetMistake[] {
   const found: FleetMistake[] = [];
-  if (before?.subscribed === true && !thing.grants.includes('source')) {
-    const problem = 'must keep source while the instance has subscriptions; deactivate them first';
+  if (before?.subscribed === true && thing.grants.length === 0) {
+    const problem =
+      'must keep source or tool while the instance has subscriptions; deactivate them first';
     found.push(mistakeAt(place, ['grants'], problem));
   }
   const bound = servingBindings(thing, checked).filter((row) => !checked.isWritten(row));

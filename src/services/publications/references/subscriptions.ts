@@ -32,9 +32,9 @@ function instanceMistakes({ place, thing }: PlacedSubscription, checked: Checked
   if (instance === undefined) return [missingInstance({ place, thing })];
   const before = checked.published.subscriptions.get(keyOf(thing));
   const state = thing.state ?? before?.state ?? 'active';
-  // A deactivated one that is there already may stay when the instance no longer grants it.
-  if (!instance.grants.includes('source') && (before === undefined || state !== 'deactivated')) {
-    return wrong('this instance does not grant source; add it to its grants');
+  // A deactivated one that is there already may stay when the instance no longer grants anything.
+  if (instance.grants.length === 0 && (before === undefined || state !== 'deactivated')) {
+    return wrong('this instance grants neither source nor tool; add one of them to its grants');
   }
   if (instance.status === 'revoked' && state !== 'deactivated') {
     const stays = thing.state === null && before !== undefined;

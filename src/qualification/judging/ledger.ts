@@ -1,0 +1,221 @@
+/**
+ * The ledger: everything that was accepted against everything that there is, in the databases of both sides
+ * and at the target. A set of counts, each of which is 0 where nothing is wrong.
+ */
+import type { JSONWebKeySet } from 'jose';
+import { z } from 'zod';
+import type { Database } from '../../db/database';
+import { verifyReceiptChain } from '../../signing/receipts/verify-chain';
+import type { SOUND_LEDGER } from '../families/soak';
+import * as texts from './ledger-queries';
+
+/** What was answered as accepted. */
+export interface Accepted {
+  /** Ids of actions. */
+  readonly actions: readonly string[];
+  /** The vendor's ids of events. */
+  readonly events: readonly string[];
+}
+
+/** What the target says that it got. */
+export interface TargetEntry {
+  readonly deliveryId: string | null;
+  readonly sha256: string;
+  readonly status: number;
+}
+
+type Reads = Pick<Database, 'query'>;
+
+export interface LedgerSources {
+  readonly waybill: Reads;
+  readonly provider: Reads;
+  readonly keys: JSONWebKeySet;
+  readonly target: readonly TargetEntry[];
+  readonly wrongCounters: number;
+}
+
+export type Ledger = Readonly<Record<keyof typeof SOUND_LEDGER, number>>;
+
+const ENDED_ACTIONS = ['completed', 'failed', 'cancelled'];
+/** For a person, for as long as that takes. */
+const WAITING_ACTIONS = ['awaiting_approval', 'needs_operator'];
+const ENDED_DELIVERIES = ['Acknowledged', 'Failed', 'Deduplicated', 'Rejected'];
+const DUPLICATE = 'Deduplicated';
+
+const Action = z.object({
+  tenant: z.string(),
+  actionId: z.string(),
+  state: z.string(),
+  approval: z.string().nullable(),
+  sideEffect: z.string().nullable(),
+  openAttempts: z.number(),
+});
+type Action = z.infer<typeof Action>;
+const Delivery = z.object({
+  tenant: z.string(),
+  id: z.string(),
+  event: z.string().nullable(),
+  state: z.string(),
+  openAttempts: z.number(),
+});
+type Delivery = z.infer<typeof Delivery>;
+const Receipt = z.object({
+  tenant: z.string(),
+  subject: z.string(),
+  kind: z.string(),
+  jws: z.string(),
+});
+type Receipt = z.infer<typeof Receipt>;
+const Effect = z.object({ reference: z.string().nullable(), approval: z.string().nullable() });
+type Effect = z.infer<typeof Effect>;
+
+export async function ledgerOf(sources: LedgerSources, accepted: Accepted): Promise<Ledger> {
+  const { waybill, provider, target } = sources;
+  const actions = await all(waybill, Action, texts.ACTIONS);
+  const deliveries = await all(waybill, Delivery, texts.DELIVERIES);
+  const receipts = await all(waybill, Receipt, texts.RECEIPTS);
+  const effects = await all(provider, Effect, texts.EFFECTS);
+  return {
+    ...actionCounts(actions, accepted),
+    ...deliveryCounts(deliveries, accepted),
+    ...effectCounts(actions, effects),
+    ...targetCounts(deliveries, target),
+    'counters that differ from the open attempts': sources.wrongCounters,
+    'receipt chains that do not verify': await brokenChains(receipts, sources.keys),
+    'ends without their receipt': unattested(actions, deliveries, receipts),
+  };
+}
+
+function actionCounts(actions: readonly Action[], accepted: Accepted) {
+  const there = new Set(actions.map(({ actionId }) => actionId));
+  const known = [...ENDED_ACTIONS, ...WAITING_ACTIONS];
+  return {
+    'accepted actions that are not there': count(accepted.actions, (id) => !there.has(id)),
+    'actions that are neither at an end nor waiting for a person': count(
+      actions,
+      ({ state }) => !known.includes(state),
+    ),
+    'actions with an open attempt': count(actions, ({ openAttempts }) => openAttempts > 0),
+  };
+}
+
+function deliveryCounts(deliveries: readonly Delivery[], accepted: Accepted) {
+  const live = deliveries.filter(({ state }) => state !== DUPLICATE);
+  const there = new Set(live.map(({ event }) => event));
+  return {
+    'accepted events that are not there': count(accepted.events, (id) => !there.has(id)),
+    'events that are there more than once': repeated(live.map(({ event }) => event)),
+    'deliveries that are not at an end': count(
+      live,
+      ({ state }) => !ENDED_DELIVERIES.includes(state),
+    ),
+    'deliveries with an open attempt': count(live, ({ openAttempts }) => openAttempts > 0),
+  };
+}
+
+function effectCounts(actions: readonly Action[], effects: readonly Effect[]) {
+  const byId = new Map(actions.map((action) => [action.actionId, action]));
+  const done = new Set(effects.map(({ reference }) => reference));
+  const actionOf = ({ reference }: Effect) => byId.get(reference ?? '');
+  const isMutation = ({ sideEffect }: Action) => sideEffect !== 'read';
+  return {
+    'actions with more than one effect': repeated(effects.map(({ reference }) => reference)),
+    'effects of no action': count(effects, (effect) => actionOf(effect) === undefined),
+    'completed mutations without their effect': count(
+      actions,
+      (one) => one.state === 'completed' && isMutation(one) && !done.has(one.actionId),
+    ),
+    'failed actions with an effect': count(
+      actions,
+      ({ state, actionId }) => state === 'failed' && done.has(actionId),
+    ),
+    'effects without the approval that they need': count(effects, (effect) => {
+      const action = actionOf(effect);
+      const isNeeded = action?.sideEffect === 'external';
+      return isNeeded && (effect.approval === null || effect.approval !== action.approval);
+    }),
+  };
+}
+
+function targetCounts(deliveries: readonly Delivery[], target: readonly TargetEntry[]) {
+  const known = new Set(deliveries.map(({ id }) => id));
+  const taken = new Set(target.filter(({ status }) => status === 200).map((one) => one.deliveryId));
+  const pairs = new Set(target.map(({ sha256, deliveryId }) => `${sha256} ${String(deliveryId)}`));
+  return {
+    // Each event has bytes of its own.
+    'events with more than one id at the target': repeated(
+      [...pairs].map((pair) => pair.split(' ')[0] ?? ''),
+    ),
+    'ids at the target that no delivery has': count(
+      [...new Set(target.map(({ deliveryId }) => deliveryId))],
+      (id) => id === null || !known.has(id),
+    ),
+    'acknowledged deliveries that the target did not take': count(
+      deliveries,
+      ({ state, id }) => state === 'Acknowledged' && !taken.has(id),
+    ),
+  };
+}
+
+async function brokenChains(receipts: readonly Receipt[], keys: JSONWebKeySet): Promise<number> {
+  let broken = 0;
+  for (const chain of bySubject(receipts).values()) {
+    const { ok } = await verifyReceiptChain(
+      chain.map(({ jws }) => jws),
+      keys,
+    );
+    if (!ok) broken += 1;
+  }
+  return broken;
+}
+
+/** Those whose chain does not end with what became of them, or says so more than once. */
+function unattested(
+  actions: readonly Action[],
+  deliveries: readonly Delivery[],
+  receipts: readonly Receipt[],
+): number {
+  const chains = bySubject(receipts);
+  const isAttested = (tenant: string, subject: string, kind: string) => {
+    const chain = chains.get(keyOf({ tenant, subject })) ?? [];
+    return chain.at(-1)?.kind === kind && count(chain, (one) => one.kind === kind) === 1;
+  };
+  const ended = actions.filter(({ state }) => ENDED_ACTIONS.includes(state));
+  const taken = deliveries.filter(({ state }) => ['Acknowledged', 'Failed'].includes(state));
+  return (
+    count(ended, (one) => {
+      return !isAttested(one.tenant, `action/${one.actionId}`, `action_${one.state}`);
+    }) +
+    count(taken, (one) => {
+      return !isAttested(one.tenant, `delivery/${one.id}`, one.state.toLowerCase());
+    })
+  );
+}
+
+function bySubject(receipts: readonly Receipt[]): Map<string, Receipt[]> {
+  const chains = new Map<string, Receipt[]>();
+  for (const receipt of receipts) {
+    const key = keyOf(receipt);
+    chains.set(key, [...(chains.get(key) ?? []), receipt]);
+  }
+  return chains;
+}
+
+function keyOf({ tenant, subject }: Pick<Receipt, 'tenant' | 'subject'>): string {
+  return JSON.stringify([tenant, subject]);
+}
+
+function count<Value>(values: readonly Value[], isCounted: (value: Value) => boolean): number {
+  return values.filter(isCounted).length;
+}
+
+/** How many values there are that stand there more than once. */
+function repeated(values: readonly (string | null)[]): number {
+  const seen = new Map<string | null, number>();
+  for (const value of values) seen.set(value, (seen.get(value) ?? 0) + 1);
+  return count([...seen.values()], (times) => times > 1);
+}
+
+async function all<Value>(database: Reads, schema: z.ZodType<Value>, text: string) {
+  return z.array(schema).parse(await database.query({ name: 'ledger', text }, []));
+}

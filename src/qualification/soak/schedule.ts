@@ -1,0 +1,158 @@
+/**
+ * The faults of a soak: they follow from seed and length alone. Several lanes go on at once, each of things
+ * that are broken and mended one after another; everything is mended before the end.
+ */
+import { CONDUCTS, type Fault } from '../faults';
+import { GATEWAYS, HOSTS, WORKERS, type ProcessName } from '../site/topology';
+import { SeededRandom } from './random';
+
+export interface Soak {
+  readonly seed: number;
+  readonly durationMs: number;
+}
+
+/** So long after the beginning. */
+export type TimedFault = Fault & { readonly atMs: number };
+
+/** Which lane a fault is of: those of one lane are done one after another. */
+export type Lane = keyof typeof LANES;
+
+type Episode = readonly [Fault] | readonly [Fault, Fault];
+
+interface LaneData {
+  /** Seconds between two episodes, and how long what is broken stays so. */
+  readonly gapS: readonly [number, number];
+  readonly brokenS: readonly [number, number];
+  readonly episode: (random: SeededRandom) => Episode;
+}
+
+const HOUR_MS = 3_600_000;
+const SECOND_MS = 1_000;
+
+const LANES = {
+  workers: { gapS: [8, 30], brokenS: [1, 12], episode: workerEpisode },
+  gateways: { gapS: [12, 40], brokenS: [1, 8], episode: diesOrFreezes(GATEWAYS) },
+  hosts: { gapS: [6, 20], brokenS: [1, 12], episode: diesOrFreezes(HOSTS.map(({ name }) => name)) },
+  lifecycle: { gapS: [45, 120], brokenS: [1, 8], episode: () => dies('lifecycle') },
+  postgres: { gapS: [60, 180], brokenS: [1, 8], episode: () => dies('postgres') },
+  temporal: { gapS: [60, 180], brokenS: [2, 15], episode: () => dies('temporal') },
+  target: { gapS: [20, 60], brokenS: [1, 5], episode: targetEpisode },
+  link: { gapS: [5, 20], brokenS: [0, 0], episode: linkEpisode },
+  disk: { gapS: [40, 120], brokenS: [1, 5], episode: diskEpisode },
+} as const satisfies Readonly<Record<string, LaneData>>;
+
+/** In the order in which they are done; the same for the same soak, always. */
+export function soakSchedule({ seed, durationMs }: Soak): readonly TimedFault[] {
+  const random = new SeededRandom(seed);
+  const lanes = Object.values<LaneData>(LANES).map((lane) =>
+    // Each lane has a seed of its own: what one of them does moves no other.
+    laneSchedule(lane, new SeededRandom(random.between(0, 4_294_967_295)), durationMs),
+  );
+  // Stable: faults of one instant stay in the order of their lanes.
+  return lanes.flat().sort((one, other) => one.atMs - other.atMs);
+}
+
+/** @throws Error for one that no soak has */
+export function laneOf(fault: Fault): Lane {
+  switch (fault.kind) {
+    case 'target':
+    case 'link':
+    case 'disk':
+      return fault.kind;
+    case 'clock':
+      return 'workers';
+    case 'kill':
+    case 'start':
+    case 'freeze':
+    case 'wake':
+      return laneOfProcess(fault.process);
+    case 'away':
+    case 'crash':
+    case 'foreign-record':
+    case 'publish':
+    case 'stop':
+    case 'token-replayed':
+      throw new Error(`a soak has no fault ${fault.kind}`);
+  }
+}
+
+function laneOfProcess(name: ProcessName): Lane {
+  if (name === 'lifecycle' || name === 'postgres' || name === 'temporal') return name;
+  if (WORKERS.some((worker) => worker === name)) return 'workers';
+  return GATEWAYS.some((gateway) => gateway === name) ? 'gateways' : 'hosts';
+}
+
+function laneSchedule(
+  { gapS, brokenS, episode }: LaneData,
+  random: SeededRandom,
+  durationMs: number,
+): TimedFault[] {
+  const faults: TimedFault[] = [];
+  const pause = ([least, most]: readonly [number, number]) =>
+    random.between(least * SECOND_MS, most * SECOND_MS);
+  for (let atMs = pause(gapS); ; atMs += pause(gapS)) {
+    const [breaks, mends] = episode(random);
+    const beginsAtMs = atMs;
+    atMs += pause(brokenS);
+    if (atMs > durationMs) return faults;
+    faults.push({ ...breaks, atMs: beginsAtMs });
+    if (mends !== undefined) faults.push({ ...mends, atMs });
+  }
+}
+
+function workerEpisode(random: SeededRandom): Episode {
+  const worker = random.one(WORKERS);
+  switch (random.one(['die', 'freeze', 'clock'] as const)) {
+    case 'die':
+      return dies(worker);
+    case 'freeze':
+      return freezes(worker);
+    case 'clock': {
+      const aheadMs = random.one([HOUR_MS, -HOUR_MS]);
+      return [
+        { kind: 'clock', process: worker, aheadMs },
+        { kind: 'clock', process: worker, aheadMs: 0 },
+      ];
+    }
+  }
+}
+
+function diesOrFreezes(names: readonly ProcessName[]): (random: SeededRandom) => Episode {
+  return (random) => {
+    const name = random.one(names);
+    return random.one([dies, dies, freezes])(name);
+  };
+}
+
+function dies(process: ProcessName): Episode {
+  return [
+    { kind: 'kill', process },
+    { kind: 'start', process },
+  ];
+}
+
+function freezes(process: ProcessName): Episode {
+  return [
+    { kind: 'freeze', process },
+    { kind: 'wake', process },
+  ];
+}
+
+function targetEpisode(random: SeededRandom): Episode {
+  const status = random.one([500, 503, 429]);
+  return [
+    { kind: 'target', status },
+    { kind: 'target', status: null },
+  ];
+}
+
+function linkEpisode(random: SeededRandom): Episode {
+  return [{ kind: 'link', conduct: random.one(CONDUCTS) }];
+}
+
+function diskEpisode(): Episode {
+  return [
+    { kind: 'disk', full: true },
+    { kind: 'disk', full: false },
+  ];
+}

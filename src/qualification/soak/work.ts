@@ -1,0 +1,110 @@
+/** What clients, approvers and vendors do during a soak, without regard to what is broken. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { ask, recordOf, refOf, stateOf, type Wish } from '../cases/actions';
+import type { CaseContext } from '../cases/context';
+import { eventId, postUntilTaken } from '../cases/vendor';
+import type { Accepted } from '../judging/ledger';
+import { SeededRandom } from './random';
+import type { Soak } from './schedule';
+
+const GAP_MS = 350;
+const RETRY_MS = 500;
+const PATIENCE_MS = 90_000;
+/** Until a workflow has come to it: they queue while workers are dead. */
+const FOLLOW_PATIENCE_MS = 300_000;
+
+type Kind = 'create' | 'create_keyed' | 'publish' | 'read' | 'build';
+const KINDS: readonly Kind[] = [
+  ...(['create', 'create', 'create', 'create_keyed', 'create_keyed'] as const),
+  ...(['publish', 'publish', 'read', 'build', 'build'] as const),
+];
+
+/** Asks and posts until the time is over; resolves when each is accepted, refused or given up. */
+export async function workFor(
+  context: CaseContext,
+  { seed, durationMs }: Soak,
+): Promise<Accepted & { readonly asked: number }> {
+  const random = new SeededRandom(seed ^ 0x5eed);
+  const actions: string[] = [];
+  const events: string[] = [];
+  const pending: Promise<void>[] = [];
+  let asked = 0;
+  for (const began = performance.now(); performance.now() - began < durationMs;) {
+    asked += 1;
+    const label = `soak-${asked}`;
+    const wish = wishOf(label, random);
+    const then = random.between(0, 9);
+    pending.push(
+      accepted(context, wish).then(async (isAccepted) => {
+        if (!isAccepted) return;
+        actions.push(context.actionId(label));
+        await follow(context, wish, then);
+      }),
+    );
+    pending.push(
+      postUntilTaken(context, label).then((posted) => {
+        if (posted.accepted) events.push(eventId(context, label));
+      }),
+    );
+    await delay(GAP_MS);
+  }
+  await Promise.all(pending);
+  return { actions, events, asked };
+}
+
+function wishOf(label: string, random: SeededRandom): Wish {
+  const kind = random.one(KINDS);
+  const tenant = random.one(['acme', 'acme', 'globex'] as const);
+  const request = { title: `Soaked ${label}` };
+  if (kind === 'build') {
+    const durationMs = random.between(0, 4_000);
+    const capability = 'reports.build';
+    return { tenant: 'acme', label, capability, request: { ...request, durationMs }, waitMs: 0 };
+  }
+  const capability = `tickets.${kind}`;
+  if (kind !== 'read') return { tenant, label, capability, request, waitMs: 0 };
+  const recordId = recordOf(tenant === 'acme' ? 'acme-tickets' : 'globex-tickets');
+  return { tenant, label, capability, request: { recordId }, waitMs: 0 };
+}
+
+/** The same call until it is answered, as clients do. */
+async function accepted(context: CaseContext, wish: Wish): Promise<boolean> {
+  for (const began = performance.now(); performance.now() - began < PATIENCE_MS;) {
+    const status = await ask(context, wish).then(
+      (answer) => answer.status,
+      () => 0,
+    );
+    if (status === 200 || status === 202) return true;
+    await delay(RETRY_MS);
+  }
+  return false;
+}
+
+/** Most that need an approval get one; some are denied, some wait for ever. Some others are cancelled. */
+async function follow(context: CaseContext, wish: Wish, then: number): Promise<void> {
+  const { tenant, label, capability } = wish;
+  const path = `/v1/actions/${context.actionId(label)}`;
+  const body = { reason: 'soaked' };
+  if (capability === 'tickets.publish') {
+    if (then === 0) return;
+    const decision = then <= 2 ? 'deny' : 'approve';
+    await untilTaken(async () => {
+      const state = await stateOf(context, refOf(context, tenant, label));
+      if (state === 'requested') return false;
+      const call = { tenant, as: 'approver', method: 'POST', body } as const;
+      return (await context.client.call({ ...call, path: `${path}/${decision}` })).status < 500;
+    });
+  } else if (then <= 1) {
+    await untilTaken(async () => {
+      const call = { tenant, method: 'POST', path: `${path}/cancel`, body } as const;
+      return (await context.client.call(call)).status < 500;
+    });
+  }
+}
+
+async function untilTaken(tried: () => Promise<boolean>): Promise<void> {
+  for (const began = performance.now(); performance.now() - began < FOLLOW_PATIENCE_MS;) {
+    if (await tried().catch(() => false)) return;
+    await delay(RETRY_MS);
+  }
+}
