@@ -26,6 +26,7 @@ test('a subscription is created, found, changed, rotated and ended', async () =>
   const made = await run('create', 'issues', ...wish, ...secret);
   expect(made).toMatchObject({ code: 0, stderr: '' });
   expect(made.stdout).toMatch(/^event types +issues, push$/m);
+  expect(made.stdout).toMatch(/^lane +durable$/m);
   expect(made.stdout).toMatch(
     /TO ENTER AT THE VENDOR\n +address +https:\S+\/webhooks\/[0-9a-f]{32}$/m,
   );

@@ -32,7 +32,6 @@ describe('creating a subscription', () => {
     expect(made.body).toMatchObject({
       ...{ subscriptionId: 'made', connectorId: 'github', state: 'active', active: true },
       ...{ eventTypes: ['push'], targetId: 'given-target', retry: null, drainPerSecond: null },
-      lane: 'durable',
     });
     const { ref, url } = made.body.ingress ?? { ref: '', url: '' };
     expect(ref).toMatch(/^[0-9a-f]{32}$/);
