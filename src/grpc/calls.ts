@@ -2,6 +2,7 @@
 import type { handleUnaryCall } from '@grpc/grpc-js';
 import type { z } from 'zod';
 import { WaybillError } from '../domain/errors';
+import { untilFirst } from '../domain/signals';
 import { callerOf, type Caller } from './authorization';
 import { logRefusal, type CallLog } from './call-log';
 import { DEFAULT_LIMITS, type GrpcDeps } from './deps';
@@ -38,13 +39,12 @@ export function unary<Schema extends z.ZodType, Response>(
     });
     const caller = callerOf(call.metadata);
     const about: CallLog = { log, method: method.name, requestId: caller.requestId };
-    const waiting: Waiting = {
-      signal: AbortSignal.any([gone.signal, closing]),
-      remainingMs: Math.min(limits.callMs, Number(call.getDeadline()) - Date.now()),
-    };
-    const answered = async () =>
-      await method.answer(parsed(method.request, call.request), caller, waiting);
-    answered().then(
+    const remainingMs = Math.min(limits.callMs, Number(call.getDeadline()) - Date.now());
+    const answered = untilFirst([gone.signal, closing], async (signal) => {
+      const request = parsed(method.request, call.request);
+      return await method.answer(request, caller, { signal, remainingMs });
+    });
+    answered.then(
       (response) => {
         log.debug({ requestId: caller.requestId, method: method.name }, 'answered');
         send(null, response);

@@ -1,4 +1,5 @@
 /** The gRPC server: the service `Connectors` and the standard health service (docs/api, "gRPC"). */
+import { setMaxListeners } from 'node:events';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { judgeCalls } from './authorization';
 import { unary } from './calls';
@@ -33,6 +34,7 @@ export async function startGrpcServer(
 ): Promise<GrpcServer> {
   const limits = deps.limits ?? DEFAULT_LIMITS;
   const closing = new AbortController();
+  setMaxListeners(0, closing.signal);
   const server = new Server({
     interceptors: [judgeCalls(deps)],
     'grpc.max_receive_message_length': limits.messageBytes,

@@ -1,9 +1,11 @@
 /** Starting and cancelling actions. Who asks is the token's subject, for whom its tenant. */
+import { setMaxListeners } from 'node:events';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
 import type { ActionRef } from '../domain/action-service';
 import { WaybillError } from '../domain/errors';
+import { untilFirst } from '../domain/signals';
 import { REQUEST_LIMIT_BYTES } from '../hosts/protocol/limits';
 import {
   Action,
@@ -46,6 +48,7 @@ type StartCall = z.output<typeof StartActionBody> &
 /** Registers the routes on an instance that requires tokens. */
 export function actionCallRoutes(app: FastifyInstance, deps: HttpDeps): void {
   const closing = new AbortController();
+  setMaxListeners(0, closing.signal);
   // Whoever waits is answered with what is known, so that the server can end.
   app.addHook('preClose', (done) => {
     closing.abort();
@@ -78,10 +81,9 @@ function startRoute(app: FastifyInstance, deps: HttpDeps, closing: AbortSignal):
     },
     handler: async (request, reply) => {
       const call = { ...request.params, ...request.query, ...request.body };
-      const action = await start(deps, request, {
-        call,
-        signal: AbortSignal.any([closing, hangUp(reply)]),
-      });
+      const action = await untilFirst([closing, hangUp(reply)], (signal) =>
+        start(deps, request, { call, signal }),
+      );
       // A connection that is kept would keep the server.
       if (closing.aborted) reply.header('connection', 'close');
       return reply.code(action.closedAt === null ? 202 : 200).send(action);

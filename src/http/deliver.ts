@@ -1,10 +1,12 @@
 /** Sending through a connection: one call, once an idempotency key. */
+import { setMaxListeners } from 'node:events';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
 import type { DeliverAnswer, DeliverOrder } from '../domain/sending';
 import { DELIVER_REFUSALS, MAX_DELIVER_PAYLOAD_BYTES } from '../domain/sending';
 import { WaybillError } from '../domain/errors';
+import { untilFirst } from '../domain/signals';
 import { DeliverBody, Delivered, DeliverHeaders } from '../schemas/api-deliver';
 import { canonicalJson } from '../schemas/canonical-json';
 import { principalOf } from './authorization';
@@ -23,6 +25,7 @@ const BODY_LIMIT_BYTES = Math.ceil(MAX_DELIVER_PAYLOAD_BYTES / 3) * 4 + 16_384;
 /** Registers the route on an instance that requires tokens. */
 export function deliverRoutes(app: FastifyInstance, deps: HttpDeps): void {
   const closing = new AbortController();
+  setMaxListeners(0, closing.signal);
   // Whoever waits is answered with what is known, so that the server can end.
   app.addHook('preClose', (done) => {
     closing.abort();
@@ -48,8 +51,9 @@ export function deliverRoutes(app: FastifyInstance, deps: HttpDeps): void {
     },
     handler: async (request, reply) => {
       const order = orderOf(request.headers, request.body);
-      const signal = AbortSignal.any([closing.signal, hangUp(reply)]);
-      const answered = await deliver(deps, request, order, signal);
+      const answered = await untilFirst([closing.signal, hangUp(reply)], (signal) =>
+        deliver(deps, request, order, signal),
+      );
       // A connection that is kept would keep the server.
       if (closing.signal.aborted) reply.header('connection', 'close');
       return reply.code(answered.kind === 'settled' ? 200 : 202).send({

@@ -7,6 +7,7 @@ import { Agent, request } from 'undici';
 import type { Dispatcher } from 'undici';
 import type { HttpAnswer } from '../domain/attempts';
 import { connectionFault } from '../domain/connection-errors';
+import { untilFirst } from '../domain/signals';
 import type { AddressPolicy } from '../schemas/target-addresses';
 import type { SuccessCheck } from '../schemas/targets';
 import { AddressRefused, guardedConnector, type LookUp } from './addresses';
@@ -99,18 +100,19 @@ export function httpTargets(options: HttpTargetsOptions): {
 
 async function callTarget(agent: Dispatcher, call: TargetCall): Promise<TargetReport> {
   const deadline = AbortSignal.timeout(call.timeoutMs);
-  const signal = AbortSignal.any([deadline, call.signal]);
   try {
-    const response = await request(call.url, {
-      method: call.method ?? 'POST',
-      dispatcher: agent,
-      headers: call.headers,
-      body: call.body,
-      signal,
-      reset: call.fresh === true,
+    return await untilFirst([deadline, call.signal], async (signal) => {
+      const response = await request(call.url, {
+        method: call.method ?? 'POST',
+        dispatcher: agent,
+        headers: call.headers,
+        body: call.body,
+        signal,
+        reset: call.fresh === true,
+      });
+      const body = await readCapped(response.body);
+      return report(call, response, body);
     });
-    const body = await readCapped(response.body);
-    return report(call, response, body);
   } catch (error) {
     return failure(error, deadline.aborted, call.timeoutMs);
   }

@@ -2,6 +2,7 @@
  * `waybill worker`: a Temporal worker for each queue it serves, and the loops beside them. Stops in
  * order: intake, running activities, loops, client, pools.
  */
+import { setMaxListeners } from 'node:events';
 import { Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { actionActivities } from '../activities/actions';
@@ -88,6 +89,8 @@ async function start({ config, options, log }: Wanted, closers: Closers): Promis
   );
   const stopping = new AbortController();
   const { signal } = stopping;
+  // Each loop listens for the end, and so does each call of theirs.
+  setMaxListeners(0, signal);
   const { clock, publishing, deliveries } = services;
   const loops = runWorkerLoops({
     ...{

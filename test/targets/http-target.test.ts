@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import type { TargetCall, TargetReport } from '../../src/targets/http-target';
 import { httpTargets } from '../../src/targets/http-target';
+import { keptBySignal } from '../support/kept-by-signal';
 
 const targets = httpTargets({
   policy: () => Promise.resolve({ http: true, ports: [80], allow: ['127.0.0.0/8'] }),
@@ -53,6 +54,16 @@ test('status, Retry-After and the first bytes of the answer are reported', async
   });
   expect(report.answerHead).toBe('busy\uFFFD');
   expect(report.answerSha256).toMatch(/^[0-9a-f]{64}$/);
+});
+
+test('a call leaves nothing with a signal that outlives it, answered or not', async () => {
+  const url = await serve((request, response) => {
+    if (request.method === 'POST') response.end();
+    else response.destroy();
+  });
+  const { signal } = new AbortController();
+  for (const method of ['POST', 'PUT'] as const) await call(url, { method, signal });
+  expect(keptBySignal(signal)).toBe(0);
 });
 
 test('a redirect is not followed: the second host gets nothing', async () => {

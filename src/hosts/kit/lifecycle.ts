@@ -8,6 +8,7 @@ import { request } from 'undici';
 import { z } from 'zod';
 import { WaybillError } from '../../domain/errors';
 import type { LifecycleOperation } from '../../domain/host-protocol';
+import { untilFirst } from '../../domain/signals';
 import { LifecycleReply, type TokenTrust } from '../../schemas/host-messages';
 import { jsonOf } from '../../schemas/json-bytes';
 import type { SigningKey } from '../../signing/keys';
@@ -132,7 +133,9 @@ export class Lifecycle {
     const hurried = leaving.aborted && !this.#gone.signal.aborted;
     const pauseMs = hurried ? retryMs : heartbeatMs * (1 - JITTER + 2 * JITTER * Math.random());
     const wakes = leaving.aborted ? [this.#stop.signal] : [this.#stop.signal, leaving];
-    await delay(pauseMs, undefined, { signal: AbortSignal.any(wakes) }).catch(() => undefined);
+    await untilFirst(wakes, (signal) => delay(pauseMs, undefined, { signal })).catch(
+      () => undefined,
+    );
   }
 
   /** A heartbeat; whoever was cut off for longer than its lease comes back as a new incarnation. */
@@ -197,13 +200,13 @@ export class Lifecycle {
       `/v1/hosts/${encodeURIComponent(replicaId)}/${operation}`,
       this.#options.url,
     );
-    const response = await request(url, {
-      method: 'POST',
-      headers: { 'content-type': JOSE_TYPE },
-      body,
-      signal: AbortSignal.any([this.#giveUp.signal, AbortSignal.timeout(CALL_TIMEOUT_MS)]),
+    const ends = [this.#giveUp.signal, AbortSignal.timeout(CALL_TIMEOUT_MS)];
+    const { statusCode, text } = await untilFirst(ends, async (signal) => {
+      const headers = { 'content-type': JOSE_TYPE };
+      const response = await request(url, { method: 'POST', headers, body, signal });
+      const read = await readCapped(response.body, LIFECYCLE_LIMIT_BYTES * 4);
+      return { statusCode: response.statusCode, text: read };
     });
-    const text = await readCapped(response.body, LIFECYCLE_LIMIT_BYTES * 4);
     if (text === null) throw new Error('the lifecycle service answered too much');
     const json = jsonOf(text);
     const reply = LifecycleReply.safeParse(json);
@@ -212,7 +215,7 @@ export class Lifecycle {
     // Neither manifest ever changes: asking again is of no use.
     if (code === 'manifest_mismatch') throw new WaybillError(code, detail);
     const why = detail === '' ? '' : `: ${detail}`;
-    throw new Error(`the lifecycle service answered ${response.statusCode} to ${operation}${why}`);
+    throw new Error(`the lifecycle service answered ${statusCode} to ${operation}${why}`);
   }
 }
 

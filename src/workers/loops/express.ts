@@ -2,6 +2,7 @@
  * The express lane: claims deliveries by opening their first attempts, makes those, and hands over to a
  * workflow what they did not acknowledge.
  */
+import { setMaxListeners } from 'node:events';
 import type { Logger } from 'pino';
 import type { Database } from '../../db/database';
 import { claimExpress, expressTenants, type Claimed } from '../../db/express-deliveries';
@@ -39,6 +40,7 @@ export class ExpressLane {
 
   constructor(options: ExpressOptions) {
     this.#options = options;
+    setMaxListeners(0, this.#stopping.signal);
   }
 
   /** Claims what there is a slot for, each tenant an equal share; true when it found some. */

@@ -1,5 +1,4 @@
 /** Ends a loop's pause early; a hint that nobody waits for counts for the next pause. */
-import { setTimeout as delay } from 'node:timers/promises';
 
 export class Hint {
   #given = false;
@@ -12,16 +11,22 @@ export class Hint {
 
   /** Resolves at the next hint, after so long, or at the signal. */
   async wait(ms: number, signal: AbortSignal): Promise<void> {
-    if (!this.#given) {
-      const ended = new AbortController();
-      const given = new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-      const over = delay(ms, undefined, { signal: AbortSignal.any([signal, ended.signal]) });
-      await Promise.race([given, over.catch(() => undefined)]);
-      this.#wake = null;
-      ended.abort();
-    }
+    if (!this.#given && !signal.aborted) await this.#pause(ms, signal);
     this.#given = false;
+  }
+
+  /** The signal lasts as long as the process, and a pause leaves nothing with it. */
+  async #pause(ms: number, signal: AbortSignal): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const over = () => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', over);
+        this.#wake = null;
+        resolve();
+      };
+      const timer = setTimeout(over, ms);
+      signal.addEventListener('abort', over);
+      this.#wake = over;
+    });
   }
 }
