@@ -6,7 +6,6 @@ import type { Queue } from '../domain/workflow-ids';
 import type { Config } from '../schemas/config';
 import type { AttemptServices } from '../services/attempt-services';
 import type { PublishingServices } from '../services/event-publishing';
-import type { ExpressServices } from '../services/express';
 import type { Telemetry } from '../telemetry/telemetry';
 import type { temporalClient } from '../temporal/connections';
 import type { DeliveryWorkflows } from '../temporal/delivery-starter';
@@ -15,7 +14,7 @@ import { databaseOptions } from './databases';
 import { attendRound, gateWalk } from './loops/attend';
 import { attendActionsRound } from './loops/attend-actions';
 import { attendBulkReplaysRound } from './loops/attend-bulk-replays';
-import { ExpressLane } from './loops/express';
+import { ExpressLane, type ExpressServices } from './loops/express';
 import { Hint } from './loops/hint';
 import { runLoop } from './loops/loop';
 import { publishEventsLoop } from './loops/publish-events';
@@ -79,7 +78,7 @@ async function expressLoop(
     start: (ref, about) => workflows.ensure(ref, about),
   } satisfies ExpressServices;
   const owner = `express@${String(process.pid)}`;
-  const lane = new ExpressLane({ operations, services, owner, hint, log });
+  const lane = new ExpressLane({ operations, services, owner, hint, signal, log });
   const onNotice = () => {
     hint.wake();
   };

@@ -23,6 +23,7 @@ import { workflowTargets } from '../../src/temporal/workflow-targets';
 import { DeliveryWorkflows } from '../../src/temporal/delivery-starter';
 import type { DeliveryTiming } from '../../src/temporal/delivery-starter';
 import { ExpressLane } from '../../src/workers/loops/express';
+import type { ExpressOptions, ExpressServices } from '../../src/workers/loops/express';
 import { Hint } from '../../src/workers/loops/hint';
 import { attendRound, gateWalk } from '../../src/workers/loops/attend';
 import { runLoop } from '../../src/workers/loops/loop';
@@ -146,15 +147,16 @@ export class DeliveryRig {
   }
 
   /** A loop of the express lane. */
-  expressLane(): ExpressLane {
+  expressLane({ signal, start }: Partial<ExpressServices & ExpressOptions> = {}): ExpressLane {
     return new ExpressLane({
       operations: this.db.as('waybill_operations'),
       services: {
         attempts: this.services,
-        start: (ref, about) => this.workflows().ensure(ref, about),
+        start: start ?? ((ref, about) => this.workflows().ensure(ref, about)),
       },
       owner: 'test-lane',
       hint: new Hint(),
+      signal: signal ?? new AbortController().signal,
       log: pino({ level: 'silent' }),
     });
   }

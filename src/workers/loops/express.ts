@@ -3,12 +3,14 @@
  * workflow what they did not acknowledge.
  */
 import { setMaxListeners } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Database } from '../../db/database';
 import { claimExpress, expressTenants, type Claimed } from '../../db/express-deliveries';
 import type { TenantId } from '../../domain/ids';
 import { point } from '../../points';
-import { driveClaimed, type ExpressServices } from '../../services/express';
+import type { AttemptServices } from '../../services/attempt-services';
+import { driveClaimed } from '../../services/express';
 import type { Hint } from './hint';
 
 /** Attempts of one process under way at once; as many as a worker's activities. */
@@ -17,6 +19,17 @@ const SLOTS = 100;
 const BATCH = 32;
 /** Statements of a round at once. */
 const CLAIMS_AT_ONCE = 4;
+/** Workflows being started at once; what comes on top is left to the loop of workflows. */
+const MAX_STARTING = 200;
+/** What is given up still tries to write down that nobody knows what became of it. */
+const CLOSING_PATIENCE_MS = 10_000;
+const STARTING_PATIENCE_MS = 1_000;
+
+export interface ExpressServices {
+  readonly attempts: AttemptServices;
+  /** Starts the delivery's workflow; one that runs is left alone. */
+  readonly start: (ref: Claimed['ref'], about: Claimed['about']) => Promise<void>;
+}
 
 export interface ExpressOptions {
   /** Role waybill_operations. */
@@ -26,12 +39,16 @@ export interface ExpressOptions {
   readonly owner: string;
   /** Woken when what had no room may have some. */
   readonly hint: Hint;
+  /** Nothing more is claimed after it. */
+  readonly signal: AbortSignal;
   readonly log: Logger;
 }
 
 export class ExpressLane {
   readonly #options: ExpressOptions;
   readonly #underWay = new Set<Promise<void>>();
+  /** They hold no slot: while Temporal is away the attempts go on. */
+  readonly #starting = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
   /** Behind which tenant the next round goes on. */
   #after = '';
@@ -45,14 +62,15 @@ export class ExpressLane {
 
   /** Claims what there is a slot for, each tenant an equal share; true when it found some. */
   async round(): Promise<boolean> {
+    const { operations, signal } = this.#options;
     const free = SLOTS - this.#underWay.size;
     if (free === 0) return false;
-    const tenants = await expressTenants(this.#options.operations, this.#after, free);
+    const tenants = await expressTenants(operations, this.#after, free);
     this.#after = tenants.length < free ? '' : (tenants.at(-1) ?? '');
     this.#waiting = tenants.length > 0;
     const share = Math.min(BATCH, Math.floor(free / Math.max(1, tenants.length)));
     let found = 0;
-    for (let at = 0; at < tenants.length; at += CLAIMS_AT_ONCE) {
+    for (let at = 0; at < tenants.length && !signal.aborted; at += CLAIMS_AT_ONCE) {
       const some = tenants.slice(at, at + CLAIMS_AT_ONCE);
       const counts = await Promise.all(some.map((tenant) => this.#claim(tenant, share)));
       found += counts.reduce((sum, count) => sum + count, 0);
@@ -60,13 +78,17 @@ export class ExpressLane {
     return found > 0;
   }
 
-  /** Lets what is under way end, and gives up its calls after so long; they are unknown then. */
+  /**
+   * Lets what is under way end, and gives up its calls after so long; they are unknown then. What ends
+   * neither way soon after that is left to the loop of workflows.
+   */
   async drain(graceMs: number): Promise<void> {
     const giveUp = setTimeout(() => {
       this.#stopping.abort();
     }, graceMs);
-    await Promise.all(this.#underWay);
+    await allWithin(this.#underWay, graceMs + CLOSING_PATIENCE_MS);
     clearTimeout(giveUp);
+    await allWithin(this.#starting, STARTING_PATIENCE_MS);
   }
 
   async #claim(tenant: TenantId, limit: number): Promise<number> {
@@ -84,7 +106,10 @@ export class ExpressLane {
 
   #drive(claimed: Claimed): void {
     const { services, hint, log } = this.#options;
-    const driving = driveClaimed(services, claimed, this.#stopping.signal)
+    const driving = driveClaimed(services.attempts, claimed, this.#stopping.signal)
+      .then((end) => {
+        if (end === 'for_workflow') this.#start(claimed);
+      })
       .catch((error: unknown) => {
         const err = String(error);
         log.warn({ ...claimed.ref, err }, 'an express delivery is left to the loop of workflows');
@@ -96,4 +121,30 @@ export class ExpressLane {
       });
     this.#underWay.add(driving);
   }
+
+  /** A hint as the API's is: the row says that a workflow is due, and a loop makes it good. */
+  #start({ ref, about }: Claimed): void {
+    if (this.#starting.size >= MAX_STARTING) return;
+    const { services, log } = this.#options;
+    const starting = services
+      .start(ref, about)
+      .then(() => point('express.started'))
+      .catch((error: unknown) => {
+        log.warn(
+          { ...ref, err: String(error) },
+          'Temporal was not reached; a loop goes on with it',
+        );
+      })
+      .then(() => {
+        this.#starting.delete(starting);
+      });
+    this.#starting.add(starting);
+  }
+}
+
+async function allWithin(work: ReadonlySet<Promise<void>>, ms: number): Promise<void> {
+  const ended = new AbortController();
+  const late = delay(ms, undefined, { signal: ended.signal }).catch(() => undefined);
+  await Promise.race([Promise.all(work), late]);
+  ended.abort();
 }
