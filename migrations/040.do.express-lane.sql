@@ -85,11 +85,25 @@ $$;
 create function waybill.close_attempts(p_tenant text, p_closings jsonb) returns jsonb language plpgsql as $$
 declare
   c record;
+  v_ids uuid[];
   v_answers jsonb[] := array_fill(null::jsonb, array[jsonb_array_length(p_closings)]);
 begin
-  -- Everybody takes rows in the same order.
+  perform set_config('waybill.tenant', p_tenant, true);
+  select array_agg((f->>'deliveryId')::uuid) into v_ids from jsonb_array_elements(p_closings) f;
+  -- Everybody takes rows in the same order, as close_attempt does of one: deliveries, subscriptions that
+  -- are paused, states of targets. Each kind by its id.
+  perform from waybill.deliveries d where d.tenant_id = p_tenant and d.delivery_id = any (v_ids)
+    order by d.delivery_id for update;
+  perform from waybill.subscriptions s
+    where s.tenant_id = p_tenant and s.subscription_id = any (array(
+      select d.subscription_id from jsonb_array_elements(p_closings) f
+        join waybill.deliveries d on d.tenant_id = p_tenant and d.delivery_id = (f->>'deliveryId')::uuid
+        where (f->'close'->>'pauseSubscription')::boolean))
+    order by s.subscription_id for no key update;
   for c in select x.f, x.place from jsonb_array_elements(p_closings) with ordinality x (f, place)
-    order by x.f->>'deliveryId', x.place
+      left join waybill.delivery_attempts a on a.tenant_id = p_tenant
+        and a.delivery_id = (x.f->>'deliveryId')::uuid and a.attempt_no = (x.f->>'attempt')::integer
+    order by a.target_id, x.f->>'deliveryId', x.place
   loop
     v_answers[c.place] := waybill.close_attempt(p_tenant, (c.f->>'deliveryId')::uuid,
       (c.f->>'attempt')::integer, c.f->'close', nullif(c.f->'receipt', 'null'));
