@@ -20,7 +20,7 @@ end;
 
 -- Opens the first attempt of up to p_limit deliveries of a tenant that wait for the loop, oldest first, an
 -- equal share of each subscription and then whatever there is; no more at a target than it and its tenant
--- have room for: the others go on waiting. Answers what open_attempt does of each, and what people are shown
+-- have room for, and about 4 MiB of payloads: the others go on waiting. Answers what open_attempt does of each, and what people are shown
 -- of its workflow, should it need one. What is not opened is the workflow's now.
 create function waybill.claim_express(p_tenant text, p_owner text, p_limit integer)
 returns table (delivery_id uuid, connector_id text, event_type text, subscription_id text,
@@ -28,6 +28,8 @@ returns table (delivery_id uuid, connector_id text, event_type text, subscriptio
 declare
   g record;
   v_left integer := p_limit;
+  v_bytes bigint := 4 * 1024 * 1024;
+  v_taken bigint;
   v_room integer;
   v_ids uuid[];
 begin
@@ -55,7 +57,7 @@ begin
       -- Another order each time: whoever has much waiting does not always come first.
       order by x.pass, random()
   loop
-    exit when v_left <= 0;
+    exit when v_left <= 0 or v_bytes <= 0;
     v_room := least(v_left, g.share);
     if g.kind = 'http' then
       v_room := least(v_room, g.max_in_flight - waybill.in_flight(p_tenant, g.target_id),
@@ -63,13 +65,18 @@ begin
     end if;
     if v_room <= 0 then continue; end if;
     with picked as materialized (
-      select d.delivery_id as id, d.received_at from waybill.deliveries d
+      select d.delivery_id as id, d.received_at, d.payload_bytes from waybill.deliveries d
         where d.tenant_id = p_tenant and d.subscription_id = g.subscription_id
           and d.driver = 'loop' and d.state = 'Received'
         order by d.received_at, d.delivery_id limit v_room for update skip locked
+    ), summed as (
+      select p.*, sum(p.payload_bytes) over (order by p.received_at, p.id) as until_here from picked p
     )
-    select coalesce(array_agg(p.id order by p.received_at, p.id), '{}') into v_ids from picked p;
+    -- The one that reaches the bound is taken, too, so that a large one always is at some time.
+    select coalesce(array_agg(x.id order by x.received_at, x.id), '{}'), coalesce(sum(x.payload_bytes), 0)
+      into v_ids, v_taken from summed x where x.until_here - x.payload_bytes < v_bytes;
     v_left := v_left - cardinality(v_ids);
+    v_bytes := v_bytes - v_taken;
     return query
       select i.id, d.connector_id, d.event_type, d.subscription_id, o.answer, o.info, o.payload
         from unnest(v_ids) with ordinality i (id, place)

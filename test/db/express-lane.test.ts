@@ -201,6 +201,21 @@ test('a target gets no more than it has room for; the others wait for the loop a
   expect(waiting.filter(({ reason }) => reason !== null)).toEqual([]);
 });
 
+test('a claim takes few payloads that are large, and one that is larger than its bound', async () => {
+  const fixture = await express();
+  const next = await express({ tenant: fixture.tenant, subscription: 'next' });
+  const large = (bytes: number, at = fixture) => receive(db, at, { payload: Buffer.alloc(bytes) });
+  for (let nth = 0; nth < 3; nth += 1) await large(1_500_000);
+  for (let nth = 0; nth < 3; nth += 1) await large(1_500_000, next);
+  expect(await claim(fixture.tenant)).toHaveLength(3);
+  expect(await claim(fixture.tenant)).toHaveLength(3);
+  expect(await claim(fixture.tenant)).toEqual([]);
+  await large(5_000_000);
+  await receive(db, fixture);
+  expect(await claim(fixture.tenant)).toHaveLength(1);
+  expect(await claim(fixture.tenant)).toHaveLength(1);
+});
+
 test('a flood at one target leaves the share of the others, and what they leave over is used', async () => {
   const flooded = await express();
   const quiet = await express({ tenant: flooded.tenant, subscription: 'quiet' });
