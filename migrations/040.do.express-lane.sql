@@ -18,11 +18,25 @@ begin atomic
   select tenant_id from waiting limit p_limit;
 end;
 
+-- Opens an attempt for the loop, or gives the delivery to its workflow where that raises (broken: {error}):
+-- there people see that it cannot be opened, and nothing else waits for it.
+create function waybill.open_apart(p_tenant text, p_delivery uuid, p_owner text)
+returns table (answer text, info jsonb, payload bytea) language plpgsql as $$
+begin
+  return query select * from waybill.open_attempt(p_tenant, p_delivery, p_owner, 'loop');
+exception when others then
+  update waybill.deliveries set driver = 'workflow', attend_at = clock_timestamp()
+    where tenant_id = p_tenant and delivery_id = p_delivery;
+  return query select 'broken', jsonb_build_object('error', sqlerrm), null::bytea;
+end
+$$;
+
 -- Opens the first attempt of up to p_limit deliveries of a tenant that wait for the loop, oldest first, an
 -- equal share of each subscription and then whatever there is; no more at a target than it and its tenant
 -- have room for, and about 4 MiB of payloads: the others go on waiting. Answers what open_attempt does of each, and what people are shown
--- of its workflow, should it need one. What is not opened is the workflow's now.
-create function waybill.claim_express(p_tenant text, p_owner text, p_limit integer)
+-- of its workflow, should it need one. What is not opened is the workflow's now. p_apart: each by itself, as
+-- open_apart does, which costs more; for when one of them has made the others fail.
+create function waybill.claim_express(p_tenant text, p_owner text, p_limit integer, p_apart boolean)
 returns table (delivery_id uuid, connector_id text, event_type text, subscription_id text,
                answer text, info jsonb, payload bytea) language plpgsql as $$
 declare
@@ -81,7 +95,9 @@ begin
       select i.id, d.connector_id, d.event_type, d.subscription_id, o.answer, o.info, o.payload
         from unnest(v_ids) with ordinality i (id, place)
         join waybill.deliveries d on d.tenant_id = p_tenant and d.delivery_id = i.id
-        cross join lateral waybill.open_attempt(p_tenant, i.id, p_owner, 'loop') o
+        cross join lateral (
+          select * from waybill.open_attempt(p_tenant, i.id, p_owner, 'loop') where not p_apart
+          union all select * from waybill.open_apart(p_tenant, i.id, p_owner) where p_apart) o
         order by i.place;
   end loop;
 end
@@ -144,6 +160,7 @@ grant execute on function
   waybill.claim_unshown(integer, integer)
   to waybill_operations;
 grant execute on function
-  waybill.claim_express(text, text, integer),
+  waybill.open_apart(text, uuid, text),
+  waybill.claim_express(text, text, integer, boolean),
   waybill.close_attempts(text, jsonb)
   to waybill_data;

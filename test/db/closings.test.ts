@@ -38,6 +38,12 @@ async function close(refs: readonly DeliveryRef[], as: readonly AttemptClose[]):
   return runs;
 }
 
+const claim = (limit: number) =>
+  claimExpress(db.as('waybill_data'), ACME, {
+    ...{ owner: 'loop', limit },
+    onBroken: () => undefined,
+  });
+
 const waiting = () =>
   until('both wait for a lock', async () => {
     const rows = await db.rows(
@@ -68,7 +74,7 @@ test.each([
       await db.rows(`update waybill.subscriptions set state = 'active', pause_reason = null`);
       const refs: DeliveryRef[] = [];
       for (const fixture of [one, other, other, one]) refs.push(await receive(db, fixture));
-      expect(await claimExpress(db.as('waybill_data'), ACME, 'loop', 4)).toHaveLength(4);
+      expect(await claim(4)).toHaveLength(4);
       let closing: Promise<number[]> | undefined;
       await holder.transaction(async (run) => {
         const text = `select from waybill.target_states where target_id = any ($1) for update`;
@@ -93,7 +99,6 @@ test('a probe that another one may be about to admit is not waited for', async (
       values ($1, 'probed-target', 'open', 1, 1, clock_timestamp())`,
     [ACME],
   );
-  const claim = () => claimExpress(db.as('waybill_data'), ACME, 'loop', 1);
   const holder = testPool(db.url, 'waybill_data');
   try {
     await receive(db, fixture);
@@ -102,10 +107,10 @@ test('a probe that another one may be about to admit is not waited for', async (
       const text = `select from waybill.target_states where target_id = 'probed-target' for update`;
       await run({ name: '', text }, []);
       const held = { answer: 'held', info: { heldBy: 'breaker_open' } };
-      expect(await claim()).toMatchObject([{ opened: held }]);
+      expect(await claim(1)).toMatchObject([{ opened: held }]);
     });
     await receive(db, fixture);
-    expect(await claim()).toMatchObject([{ opened: { answer: 'opened' } }]);
+    expect(await claim(1)).toMatchObject([{ opened: { answer: 'opened' } }]);
   } finally {
     await holder.close();
   }
