@@ -1474,7 +1474,7 @@ function circuit_admits(r waybill.replicas, p_probes integer) returns boolean, s
 function claim_event_sinks(p_limit integer) returns TABLE(tenant_id text, sink_id text, lease_no bigint), sql, volatile
   grant execute to waybill_operations
 
-function claim_express(p_tenant text, p_owner text, p_limit integer) returns TABLE(delivery_id uuid, connector_id text, event_type text, subscription_id text, answer text, info jsonb, payload bytea), plpgsql, volatile
+function claim_express(p_tenant text, p_owner text, p_limit integer, p_apart boolean) returns TABLE(delivery_id uuid, connector_id text, event_type text, subscription_id text, answer text, info jsonb, payload bytea), plpgsql, volatile
   grant execute to waybill_data
 
 function claim_idempotency_key(p_tenant text, p_principal text, p_route text, p_key text, p_sha256 bytea, p_lease_ms integer, p_keep_ms bigint, p_effect uuid) returns jsonb, plpgsql, volatile
@@ -1768,6 +1768,9 @@ function offered_profiles(p_capability text) returns text[], sql, stable
 
 function offline_replica(p_replica text, p_request text, p_previous bigint) returns jsonb, plpgsql, volatile
   grant execute to waybill_lifecycle
+
+function open_apart(p_tenant text, p_delivery uuid, p_owner text) returns TABLE(answer text, info jsonb, payload bytea), plpgsql, volatile
+  grant execute to waybill_data
 
 function open_attempt(p_tenant text, p_delivery uuid, p_owner text, p_driver text) returns TABLE(answer text, info jsonb, payload bytea), plpgsql, volatile
   grant execute to waybill_data

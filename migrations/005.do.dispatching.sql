@@ -301,10 +301,11 @@ begin
           reason = p_close->>'reason', detail = p_close->>'detail'
         where tenant_id = p_tenant and delivery_id = p_delivery;
   end case;
-  perform waybill.note_target_health(a, p_close->>'targetHealth');
+  -- In this order, as close_attempts does: both lock rows that attempts of other deliveries lock, too.
   if (p_close->>'pauseSubscription')::boolean then
     perform waybill.pause_subscription(d, a.target_id, p_close->>'reason');
   end if;
+  perform waybill.note_target_health(a, p_close->>'targetHealth');
   return jsonb_build_object('answer', 'closed');
 end
 $$;

@@ -148,8 +148,10 @@ begin
     return 'tenant_busy';
   end if;
   if s.breaker <> 'closed' then
+    -- Whoever opens attempts at several targets may hold another one's already: nobody waits here.
     select * into s from waybill.target_states
-      where tenant_id = d.tenant_id and target_id = p_target for update;
+      where tenant_id = d.tenant_id and target_id = p_target for update skip locked;
+    if not found then return 'breaker_open'; end if;
     if s.breaker <> 'closed' then
       if not waybill.admits_probe(s) then return 'breaker_open'; end if;
       update waybill.target_states set breaker = 'half_open', probe_delivery = d.delivery_id,

@@ -18,16 +18,32 @@ begin atomic
   select tenant_id from waiting limit p_limit;
 end;
 
+-- Opens an attempt for the loop, or gives the delivery to its workflow where that raises (broken: {error}):
+-- there people see that it cannot be opened, and nothing else waits for it.
+create function waybill.open_apart(p_tenant text, p_delivery uuid, p_owner text)
+returns table (answer text, info jsonb, payload bytea) language plpgsql as $$
+begin
+  return query select * from waybill.open_attempt(p_tenant, p_delivery, p_owner, 'loop');
+exception when others then
+  update waybill.deliveries set driver = 'workflow', attend_at = clock_timestamp()
+    where tenant_id = p_tenant and delivery_id = p_delivery;
+  return query select 'broken', jsonb_build_object('error', sqlerrm), null::bytea;
+end
+$$;
+
 -- Opens the first attempt of up to p_limit deliveries of a tenant that wait for the loop, oldest first, an
 -- equal share of each subscription and then whatever there is; no more at a target than it and its tenant
--- have room for: the others go on waiting. Answers what open_attempt does of each, and what people are shown
--- of its workflow, should it need one. What is not opened is the workflow's now.
-create function waybill.claim_express(p_tenant text, p_owner text, p_limit integer)
+-- have room for, and about 4 MiB of payloads: the others go on waiting. Answers what open_attempt does of each, and what people are shown
+-- of its workflow, should it need one. What is not opened is the workflow's now. p_apart: each by itself, as
+-- open_apart does, which costs more; for when one of them has made the others fail.
+create function waybill.claim_express(p_tenant text, p_owner text, p_limit integer, p_apart boolean)
 returns table (delivery_id uuid, connector_id text, event_type text, subscription_id text,
                answer text, info jsonb, payload bytea) language plpgsql as $$
 declare
   g record;
   v_left integer := p_limit;
+  v_bytes bigint := 4 * 1024 * 1024;
+  v_taken bigint;
   v_room integer;
   v_ids uuid[];
 begin
@@ -55,7 +71,7 @@ begin
       -- Another order each time: whoever has much waiting does not always come first.
       order by x.pass, random()
   loop
-    exit when v_left <= 0;
+    exit when v_left <= 0 or v_bytes <= 0;
     v_room := least(v_left, g.share);
     if g.kind = 'http' then
       v_room := least(v_room, g.max_in_flight - waybill.in_flight(p_tenant, g.target_id),
@@ -63,18 +79,25 @@ begin
     end if;
     if v_room <= 0 then continue; end if;
     with picked as materialized (
-      select d.delivery_id as id, d.received_at from waybill.deliveries d
+      select d.delivery_id as id, d.received_at, d.payload_bytes from waybill.deliveries d
         where d.tenant_id = p_tenant and d.subscription_id = g.subscription_id
           and d.driver = 'loop' and d.state = 'Received'
         order by d.received_at, d.delivery_id limit v_room for update skip locked
+    ), summed as (
+      select p.*, sum(p.payload_bytes) over (order by p.received_at, p.id) as until_here from picked p
     )
-    select coalesce(array_agg(p.id order by p.received_at, p.id), '{}') into v_ids from picked p;
+    -- The one that reaches the bound is taken, too, so that a large one always is at some time.
+    select coalesce(array_agg(x.id order by x.received_at, x.id), '{}'), coalesce(sum(x.payload_bytes), 0)
+      into v_ids, v_taken from summed x where x.until_here - x.payload_bytes < v_bytes;
     v_left := v_left - cardinality(v_ids);
+    v_bytes := v_bytes - v_taken;
     return query
       select i.id, d.connector_id, d.event_type, d.subscription_id, o.answer, o.info, o.payload
         from unnest(v_ids) with ordinality i (id, place)
         join waybill.deliveries d on d.tenant_id = p_tenant and d.delivery_id = i.id
-        cross join lateral waybill.open_attempt(p_tenant, i.id, p_owner, 'loop') o
+        cross join lateral (
+          select * from waybill.open_attempt(p_tenant, i.id, p_owner, 'loop') where not p_apart
+          union all select * from waybill.open_apart(p_tenant, i.id, p_owner) where p_apart) o
         order by i.place;
   end loop;
 end
@@ -85,11 +108,25 @@ $$;
 create function waybill.close_attempts(p_tenant text, p_closings jsonb) returns jsonb language plpgsql as $$
 declare
   c record;
+  v_ids uuid[];
   v_answers jsonb[] := array_fill(null::jsonb, array[jsonb_array_length(p_closings)]);
 begin
-  -- Everybody takes rows in the same order.
+  perform set_config('waybill.tenant', p_tenant, true);
+  select array_agg((f->>'deliveryId')::uuid) into v_ids from jsonb_array_elements(p_closings) f;
+  -- Everybody takes rows in the same order, as close_attempt does of one: deliveries, subscriptions that
+  -- are paused, states of targets. Each kind by its id.
+  perform from waybill.deliveries d where d.tenant_id = p_tenant and d.delivery_id = any (v_ids)
+    order by d.delivery_id for update;
+  perform from waybill.subscriptions s
+    where s.tenant_id = p_tenant and s.subscription_id = any (array(
+      select d.subscription_id from jsonb_array_elements(p_closings) f
+        join waybill.deliveries d on d.tenant_id = p_tenant and d.delivery_id = (f->>'deliveryId')::uuid
+        where (f->'close'->>'pauseSubscription')::boolean))
+    order by s.subscription_id for no key update;
   for c in select x.f, x.place from jsonb_array_elements(p_closings) with ordinality x (f, place)
-    order by x.f->>'deliveryId', x.place
+      left join waybill.delivery_attempts a on a.tenant_id = p_tenant
+        and a.delivery_id = (x.f->>'deliveryId')::uuid and a.attempt_no = (x.f->>'attempt')::integer
+    order by a.target_id, x.f->>'deliveryId', x.place
   loop
     v_answers[c.place] := waybill.close_attempt(p_tenant, (c.f->>'deliveryId')::uuid,
       (c.f->>'attempt')::integer, c.f->'close', nullif(c.f->'receipt', 'null'));
@@ -123,6 +160,7 @@ grant execute on function
   waybill.claim_unshown(integer, integer)
   to waybill_operations;
 grant execute on function
-  waybill.claim_express(text, text, integer),
+  waybill.open_apart(text, uuid, text),
+  waybill.claim_express(text, text, integer, boolean),
   waybill.close_attempts(text, jsonb)
   to waybill_data;

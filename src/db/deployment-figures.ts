@@ -71,11 +71,24 @@ export const figureStatements = {
           sum(count)::bigint as count
         from counted group by 1, 2, 3 order by 1, 2, 3`,
   },
+  // What waits for the loop of the express lane is in no index by its time: the oldest of each subscription.
   backlog: {
     name: 'figures_backlog',
-    text: `select
-        (select greatest(0, coalesce(extract(epoch from clock_timestamp() - min(attend_at)), 0))::float8
-          from waybill.deliveries where attend_at is not null) as "queueAgeS",
+    text: `with recursive waiting as (
+        (select tenant_id, subscription_id, attend_at from waybill.deliveries
+          where driver = 'loop' and state = 'Received'
+          order by tenant_id, subscription_id, received_at, delivery_id limit 1)
+        union all
+        select n.* from waiting w cross join lateral (
+          select d.tenant_id, d.subscription_id, d.attend_at from waybill.deliveries d
+            where d.driver = 'loop' and d.state = 'Received'
+              and (d.tenant_id, d.subscription_id) > (w.tenant_id, w.subscription_id)
+            order by d.tenant_id, d.subscription_id, d.received_at, d.delivery_id limit 1) n)
+      select
+        greatest(0, coalesce(extract(epoch from clock_timestamp() - least(
+          (select min(attend_at) from waybill.deliveries
+            where attend_at is not null and not (driver = 'loop' and state = 'Received')),
+          (select min(attend_at) from waiting))), 0))::float8 as "queueAgeS",
         (select count(*) from waybill.delivery_attempts where closed_at is null) as "openAttempts"`,
   },
   // Of each sink one event is looked at. Places in the feed may be given a moment after the event.

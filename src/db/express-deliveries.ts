@@ -1,9 +1,10 @@
 /** The loop of the express lane in Postgres: what waits for it, and claiming by opening attempts. */
 import type { DeliveryRef } from '../domain/delivery-activities';
+import { WaybillError } from '../domain/errors';
 import { deliveryId, tenantId, type TenantId } from '../domain/ids';
-import { OpenAttemptAnswer, UnattendedDelivery } from '../schemas/delivery-rows';
-import { ClaimedDelivery } from '../schemas/express-rows';
-import type { Database, Statement } from './database';
+import { UnattendedDelivery, type OpenAttemptAnswer } from '../schemas/delivery-rows';
+import { ClaimAnswer, ClaimedDelivery } from '../schemas/express-rows';
+import type { Database, Row, Statement } from './database';
 
 export const expressStatements = {
   tenants: {
@@ -12,7 +13,7 @@ export const expressStatements = {
   },
   claim: {
     name: 'express_claim',
-    text: 'select * from waybill.claim_express($1, $2, $3)',
+    text: 'select * from waybill.claim_express($1, $2, $3, $4)',
   },
   claimUnshown: {
     name: 'express_claim_unshown',
@@ -42,26 +43,57 @@ export async function expressTenants(
   return rows.map(({ tenant }) => tenantId(String(tenant)));
 }
 
-/** Opens the first attempts of up to `limit` of a tenant; see `waybill.claim_express`. */
+export interface Claim {
+  /** Who claims, for people who read an attempt's row. */
+  readonly owner: string;
+  readonly limit: number;
+  /** Told of each that cannot be opened or read: a workflow goes on with it, and it is not answered. */
+  readonly onBroken: (deliveryId: string, error: unknown) => void;
+}
+
+/**
+ * Opens the first attempts of up to `limit` of a tenant; see `waybill.claim_express`. One that cannot be
+ * opened or read does not keep the others from it.
+ */
 export async function claimExpress(
   db: Database,
   tenant: TenantId,
-  owner: string,
-  limit: number,
+  { owner, limit, onBroken }: Claim,
 ): Promise<Claimed[]> {
-  const rows = await db.query(expressStatements.claim, [tenant, owner, limit]);
-  return rows.map((row) => {
-    const claimed = ClaimedDelivery.parse(row);
-    return {
-      ref: { tenantId: tenant, deliveryId: deliveryId(claimed.delivery_id) },
-      about: {
-        connectorId: claimed.connector_id,
-        eventType: claimed.event_type,
-        subscriptionId: claimed.subscription_id,
-      },
-      opened: OpenAttemptAnswer.parse(row),
-    };
+  const rows = await claimRows(db, [tenant, owner, limit]);
+  return rows.flatMap((row) => {
+    try {
+      return [claimedOf(tenant, row)];
+    } catch (error) {
+      onBroken(String(row['delivery_id']), error);
+      return [];
+    }
   });
+}
+
+async function claimRows(db: Database, values: readonly unknown[]): Promise<Row[]> {
+  try {
+    return await db.query(expressStatements.claim, [...values, false]);
+  } catch (error) {
+    // Postgres cannot serve now: it is none of the rows.
+    if (error instanceof WaybillError) throw error;
+    return await db.query(expressStatements.claim, [...values, true]);
+  }
+}
+
+function claimedOf(tenant: TenantId, row: Row): Claimed {
+  const claimed = ClaimedDelivery.parse(row);
+  const opened = ClaimAnswer.parse(row);
+  if (opened.answer === 'broken') throw new WaybillError('internal', opened.info.error);
+  return {
+    ref: { tenantId: tenant, deliveryId: deliveryId(claimed.delivery_id) },
+    about: {
+      connectorId: claimed.connector_id,
+      eventType: claimed.event_type,
+      subscriptionId: claimed.subscription_id,
+    },
+    opened,
+  };
 }
 
 /** Failed ones whose workflow was not started in time, claimed for `pushMs` (role operations). */

@@ -22,8 +22,8 @@ export interface WorkflowLinks {
 }
 
 /**
- * Rejected and deduplicated deliveries are never dispatched: they have no workflow. Nor has one that the
- * express lane needed none for.
+ * Rejected and deduplicated deliveries are never dispatched: they have no workflow. Nor has one that waits
+ * for the loop of the express lane, or for which that lane needed none.
  */
 export function deliveryLinks(
   ui: TemporalUi,

@@ -1,5 +1,6 @@
 /** What the loop of the express lane is answered, beside the attempt that was asked for. */
 import { z } from 'zod';
+import { OpenAttemptAnswer } from './delivery-rows';
 
 export const ClaimedDelivery = z.object({
   delivery_id: z.string(),
@@ -7,3 +8,9 @@ export const ClaimedDelivery = z.object({
   event_type: z.string(),
   subscription_id: z.string(),
 });
+
+/** What opening answers, or what it raised where each is opened by itself. */
+export const ClaimAnswer = z.discriminatedUnion('answer', [
+  ...OpenAttemptAnswer.options,
+  z.object({ answer: z.literal('broken'), info: z.object({ error: z.string() }) }),
+]);

@@ -4,7 +4,9 @@
  * for is rare and old. Asserted: rows, and blocks read for the page.
  */
 import { deliveryListStatements } from '../../src/db/delivery-lists';
+import { figureStatements } from '../../src/db/deployment-figures';
 import { insertCatalog } from '../support/catalog-fixture';
+import { explain } from '../support/explaining';
 import { rowsWithin } from '../support/many-actions';
 import { receive } from '../support/stored-deliveries';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
@@ -77,6 +79,26 @@ test.each<[string, number, Wanted]>([
   const values = FILTERS.map((name) => wanted[name] ?? null);
   const { list } = deliveryListStatements;
   expect(await rowsWithin(db, MOST_BLOCKS, list, ['acme', ...values, LIMIT])).toBe(rows);
+});
+
+test('how old the queue is takes few blocks, however many are settled or wait for the loop', async () => {
+  await db.rows(
+    `update waybill.deliveries set driver = 'loop', lane = 'express', state = 'Received',
+        subscription_id = 'quick-' || substr(external_id, 3)::integer % 3, settled_at = null,
+        attend_at = received_at
+      where tenant_id = 'rival' and external_id ~ '^v-1[0-9]{4}$'`,
+  );
+  await db.rows('vacuum analyze waybill.deliveries');
+  const { text } = figureStatements.backlog;
+  const operations = db.as('waybill_operations');
+  const { blocks, plan } = await explain((...asked) => operations.query(...asked), text, []);
+  expect({ blocks, plan, few: blocks < MOST_BLOCKS }).toMatchObject({ few: true });
+  const [row] = await operations.query(figureStatements.backlog, []);
+  const [oldest] = await db.rows<{ age: number }>(
+    `select extract(epoch from clock_timestamp() - min(attend_at))::float8 as age
+      from waybill.deliveries`,
+  );
+  expect(Number(row?.['queueAgeS'])).toBeCloseTo(Number(oldest?.age), -1);
 });
 
 function uuid(nth: number): string {

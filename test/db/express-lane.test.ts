@@ -34,8 +34,12 @@ const express = (options: CatalogOptions = {}) => {
 };
 const receives = (count: number, fixture: Awaited<ReturnType<typeof express>>) =>
   Promise.all(Array.from({ length: count }, () => receive(db, fixture)));
+const broken: [string, string][] = [];
 const claim = (tenant: string, limit = 10) =>
-  claimExpress(db.as('waybill_data'), tenantId(tenant), 'loop', limit);
+  claimExpress(db.as('waybill_data'), tenantId(tenant), {
+    ...{ owner: 'loop', limit },
+    onBroken: (id, error) => broken.push([id, String(error)]),
+  });
 const ids = (refs: readonly DeliveryRef[]) => refs.map((ref) => ref.deliveryId).sort();
 const row = async (ref: DeliveryRef) => {
   const [found] = await db.rows(
@@ -201,6 +205,21 @@ test('a target gets no more than it has room for; the others wait for the loop a
   expect(waiting.filter(({ reason }) => reason !== null)).toEqual([]);
 });
 
+test('a claim takes few payloads that are large, and one that is larger than its bound', async () => {
+  const fixture = await express();
+  const next = await express({ tenant: fixture.tenant, subscription: 'next' });
+  const large = (bytes: number, at = fixture) => receive(db, at, { payload: Buffer.alloc(bytes) });
+  for (let nth = 0; nth < 3; nth += 1) await large(1_500_000);
+  for (let nth = 0; nth < 3; nth += 1) await large(1_500_000, next);
+  expect(await claim(fixture.tenant)).toHaveLength(3);
+  expect(await claim(fixture.tenant)).toHaveLength(3);
+  expect(await claim(fixture.tenant)).toEqual([]);
+  await large(5_000_000);
+  await receive(db, fixture);
+  expect(await claim(fixture.tenant)).toHaveLength(1);
+  expect(await claim(fixture.tenant)).toHaveLength(1);
+});
+
 test('a flood at one target leaves the share of the others, and what they leave over is used', async () => {
   const flooded = await express();
   const quiet = await express({ tenant: flooded.tenant, subscription: 'quiet' });
@@ -210,6 +229,39 @@ test('a flood at one target leaves the share of the others, and what they leave 
   expect(claimed).toHaveLength(8);
   const quiets = claimed.filter(({ about }) => about.subscriptionId === 'quiet');
   expect(ids(quiets.map(({ ref }) => ref))).toEqual(ids(refs));
+});
+
+test('one that cannot be opened is given to its workflow, and holds up no other', async () => {
+  const fixture = await express();
+  const refs = await receives(4, fixture);
+  const [bad, ...good] = refs;
+  if (bad === undefined) throw new Error('four were received');
+  await db.rows(
+    `create function pg_temp.spoil() returns trigger language plpgsql as
+      'begin raise exception ''%'', tg_argv[0]; end'`,
+  );
+  await db.rows(
+    `create trigger spoilt before insert on waybill.delivery_attempts for each row
+      when (new.delivery_id = '${bad.deliveryId}') execute function pg_temp.spoil('spoilt')`,
+  );
+  const claimed = await claim(fixture.tenant);
+  await db.rows('drop trigger spoilt on waybill.delivery_attempts');
+  expect(claimed.map(({ opened }) => opened.answer)).toEqual(good.map(() => 'opened'));
+  expect(ids(claimed.map(({ ref }) => ref))).toEqual(ids(good));
+  expect(broken.splice(0)).toEqual([[bad.deliveryId, expect.stringContaining('spoilt')]]);
+  expect(await row(bad)).toMatchObject({ state: 'Received', driver: 'workflow', soon: true });
+  expect(await claim(fixture.tenant)).toEqual([]);
+});
+
+test('one whose target cannot be read holds up no other', async () => {
+  const fixture = await express();
+  const unreadable = await express({ tenant: fixture.tenant, subscription: 'unreadable' });
+  await db.rows(`update waybill.targets set config = '{}' where target_id = 'unreadable-target'`);
+  const [ref, bad] = [await receive(db, fixture), await receive(db, unreadable)];
+  expect((await claim(fixture.tenant)).map((claimed) => claimed.ref)).toEqual([ref]);
+  expect(broken.splice(0)).toMatchObject([[bad.deliveryId, expect.any(String)]]);
+  // By its attempt's deadline its workflow is to be started.
+  expect(await overdue(bad)).toBe(true);
 });
 
 test('a subscription that changes its lane changes nothing of what it has accepted', async () => {

@@ -105,8 +105,10 @@ function lateText({ attemptHistory }: DeliveryHistory): string {
   );
 }
 
-function withoutWorkflow({ driver }: DeliveryHistory): string {
-  return `no workflow: ${driver === 'loop' ? 'the express lane needed none' : 'never dispatched'}`;
+function withoutWorkflow({ driver, settledAt }: DeliveryHistory): string {
+  if (driver !== 'loop') return 'no workflow: never dispatched';
+  if (settledAt !== null) return 'no workflow: the express lane needed none';
+  return 'none yet: its first attempt is for the loop of the express lane to make';
 }
 
 function stateText({ state, attempts, series }: DeliveryHistory): string {

@@ -55,5 +55,11 @@ function liveWait(delivery: DeliveryHistory, nextAttemptAt: string | null, why: 
   if (nextAttemptAt !== null) {
     return `its next attempt, due at ${nextAttemptAt}: ${why}. Nothing needs doing`;
   }
+  if (delivery.driver === 'loop') {
+    return (
+      'the loop of the express lane; see that `waybill worker` runs and serves the queue deliveries, ' +
+      'and that its target and its tenant have room'
+    );
+  }
   return 'a worker that takes it on; see that `waybill worker` runs and is ready';
 }

@@ -94,7 +94,12 @@ export class ExpressLane {
   async #claim(tenant: TenantId, limit: number): Promise<number> {
     const { services, owner, log } = this.#options;
     try {
-      const claimed = await claimExpress(services.attempts.data, tenant, owner, limit);
+      const onBroken = (deliveryId: string, error: unknown) => {
+        const err = String(error);
+        log.warn({ tenant, deliveryId, err }, 'an express delivery could not be claimed');
+      };
+      const claim = { owner, limit, onBroken };
+      const claimed = await claimExpress(services.attempts.data, tenant, claim);
       if (claimed.length > 0) await point('express.claimed');
       for (const one of claimed) this.#drive(one);
       return claimed.length;

@@ -55,6 +55,25 @@ test("others' control characters are shown, not obeyed, also within JSON", () =>
   for (const text of [page, json]) expect(text.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
 });
 
+test('what waits for the loop of the express lane, or was made by it, says so', () => {
+  const express = {
+    ...delivery,
+    lane: 'express',
+    driver: 'loop',
+    attemptHistory: [],
+    reason: null,
+  };
+  const text = (changes: Partial<DeliveryHistory>) =>
+    deliveryPage({ ...express, ...changes }, Number.POSITIVE_INFINITY);
+  const waiting = text({ state: 'Received', attempts: 0 });
+  expect(waiting).toMatch(/^Temporal +none yet: its first attempt is for the loop of the express/m);
+  expect(waiting).toMatch(/^waits for +the loop of the express lane; .*deliveries.* have room$/m);
+  expect(text({ state: 'Dispatched', attempts: 1 })).toMatch(/^Temporal +none yet: /m);
+  expect(text({ state: 'Acknowledged', settledAt: '2026-01-31T06:00:01Z' })).toMatch(
+    /^Temporal +no workflow: the express lane needed none$/m,
+  );
+});
+
 test('what was told of an attempt that had been given up is there for whoever has to decide', () => {
   const told = { outcome: 'not_sent', reason: 'not_begun', detail: 'nothing was sent' };
   const late = { ...attempt(1, null), lateEvidence: told };
