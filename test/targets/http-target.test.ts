@@ -91,6 +91,23 @@ test('an endless answer is read up to a cap', async () => {
   expect(report.answerHead).toHaveLength(1_024);
 });
 
+test('a fresh call has a connection of its own, which nobody else takes', async () => {
+  const url = await serve((_request, response) => {
+    response.end('ok');
+  });
+  let opened = 0;
+  servers.at(-1)?.on('connection', () => (opened += 1));
+  const openedAfter = async (more: Partial<TargetCall>): Promise<number> => {
+    expect((await call(url, more)).answer).toMatchObject({ status: 200 });
+    return opened;
+  };
+  expect(await openedAfter({})).toBe(1);
+  // The one that is kept is free, and is not taken.
+  expect(await openedAfter({ fresh: true })).toBe(2);
+  expect(await openedAfter({})).toBe(2);
+  expect(await openedAfter({ fresh: true })).toBe(3);
+});
+
 test('a closed port proves that nothing was sent', async () => {
   const url = await serve(() => undefined);
   const server = servers.pop();
