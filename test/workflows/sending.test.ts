@@ -103,15 +103,31 @@ test('one key twenty times at once is one row and one effect', async () => {
   expect(vendor.calls()).toHaveLength(1);
 });
 
-test('one key with another payload, or of another operation, is a conflict; of another tenant it is its own', async () => {
+test('one key with another payload is a conflict; of another tenant it is its own', async () => {
   const vendor = await connection();
   const order = orderOf(vendor.name, { idempotencyKey: 'k1' });
-  await send(order);
-  const other = await send(orderOf(vendor.name, { idempotencyKey: 'k1', payload: '{"n":2}' }));
-  expect(other).toMatchObject({ kind: 'refused', code: 'delivery_conflict' });
-  const theirs = await sender(rig, { tenant: 'globex' })(order);
-  expect(theirs).toMatchObject({ kind: 'refused', code: 'connection_unavailable' });
-  expect(vendor.calls()).toHaveLength(1);
+  const different = orderOf(vendor.name, { idempotencyKey: 'k1', payload: '{"n":2}' });
+  const ours = sent(await send(order));
+  expect(await send(different)).toMatchObject({ kind: 'refused', code: 'delivery_conflict' });
+  const others = [
+    ['globex', order],
+    ['initech', different],
+  ] as const;
+  const ids = [ours.deliveryId];
+  for (const [tenant, theirs] of others) {
+    const before = await sender(rig, { tenant })(theirs);
+    expect(before).toMatchObject({ kind: 'refused', code: 'connection_unavailable' });
+    await insertConnection(rig.db, { tenant, name: vendor.name, operations: {} });
+    const delivery = sent(await sender(rig, { tenant })(theirs));
+    expect(delivery).toMatchObject({ state: 'Acknowledged', idempotencyKey: 'k1' });
+    ids.push(delivery.deliveryId);
+  }
+  expect(new Set(ids).size).toBe(3);
+  expect(vendor.calls().map(({ body }) => body.toString())).toEqual([
+    '{"n":1}',
+    '{"n":1}',
+    '{"n":2}',
+  ]);
 });
 
 test('a refusal is tried again within the budget of the caller, where that is the smaller one', async () => {
