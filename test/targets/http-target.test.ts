@@ -65,6 +65,13 @@ test('status, Retry-After and the first bytes of the answer are reported', async
   expect(report.answerSha256).toMatch(/^[0-9a-f]{64}$/);
 });
 
+test('two Retry-After lines contradict each other, and none counts', async () => {
+  const url = await serve((_request, response) => {
+    response.writeHead(429, { 'retry-after': ['120', '60'] }).end();
+  });
+  expect((await call(url)).answer).toMatchObject({ status: 429, retryAfter: null });
+});
+
 test('a redirect is not followed: the second host gets nothing', async () => {
   let reached = 0;
   const second = await serve((_request, response) => {
