@@ -109,25 +109,16 @@ test('one key with another payload is a conflict; of another tenant it is its ow
   const different = orderOf(vendor.name, { idempotencyKey: 'k1', payload: '{"n":2}' });
   const ours = sent(await send(order));
   expect(await send(different)).toMatchObject({ kind: 'refused', code: 'delivery_conflict' });
-  const others = [
-    ['globex', order],
-    ['initech', different],
-  ] as const;
   const ids = [ours.deliveryId];
-  for (const [tenant, theirs] of others) {
-    const before = await sender(rig, { tenant })(theirs);
-    expect(before).toMatchObject({ kind: 'refused', code: 'connection_unavailable' });
+  for (const tenant of ['globex', 'initech']) {
     await insertConnection(rig.db, { tenant, name: vendor.name, operations: {} });
-    const delivery = sent(await sender(rig, { tenant })(theirs));
-    expect(delivery).toMatchObject({ state: 'Acknowledged', idempotencyKey: 'k1' });
-    ids.push(delivery.deliveryId);
+    const theirs = sent(await sender(rig, { tenant })(tenant === 'globex' ? order : different));
+    expect(theirs.state).toBe('Acknowledged');
+    ids.push(theirs.deliveryId);
   }
   expect(new Set(ids).size).toBe(3);
-  expect(vendor.calls().map(({ body }) => body.toString())).toEqual([
-    '{"n":1}',
-    '{"n":1}',
-    '{"n":2}',
-  ]);
+  const bodies = vendor.calls().map(({ body }) => body.toString());
+  expect(bodies).toEqual(['{"n":1}', '{"n":1}', '{"n":2}']);
 });
 
 test('a refusal is tried again within the budget of the caller, where that is the smaller one', async () => {
@@ -159,13 +150,7 @@ test.each<[string, Partial<DeliverOrder['budget']>, number]>([
 
 test('Retry-After is honoured, and never shortens the profile', async () => {
   const list = { kind: 'list', delaysMs: [10] } as const;
-  const retry = {
-    attempts: 2,
-    backoff: list,
-    jitter: 0,
-    totalSpanMs: null,
-    retryAfterCapMs: 5_000,
-  };
+  const retry = { ...SLOW, attempts: 2, backoff: list, retryAfterCapMs: 5_000 };
   const vendor = await connection({}, { retry });
   answering(rig.receiver, vendor, { status: 429, headers: { 'retry-after': '1' } });
   const started = performance.now();
