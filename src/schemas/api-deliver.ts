@@ -36,7 +36,8 @@ export const DeliverBody = z
       .describe('JSON, which is kept in canonical form; or else payloadBase64.'),
     payloadBase64: z
       .base64({ error: 'must be Base64' })
-      .max(MAX_BASE64)
+      // Only said here: beyond it the call is answered `body_too_large`, as for JSON.
+      .meta({ maxLength: MAX_BASE64 })
       .optional()
       .describe('The very bytes, for what is no JSON or must stay as it is.'),
     contentType: z

@@ -30,8 +30,8 @@ export interface TargetCall {
   /** Aborts the call early; the answer is then lost. */
   readonly signal: AbortSignal;
   /**
-   * On a connection of its own: one that was kept may be closed by the other side just now, and then
-   * nobody knows whether the request was taken.
+   * On a connection of its own, made for it and closed after it: one that was kept may be closed by the
+   * other side just now, and then nobody knows whether the request was taken.
    */
   readonly fresh?: boolean;
   /** Takes what is secret out of what is kept of the answer. */
@@ -66,6 +66,8 @@ export function httpTargets(options: HttpTargetsOptions): {
   close(): Promise<void>;
 } {
   const agents = new Map<string, Agent>();
+  /** Of `fresh` calls under way. */
+  const own = new Set<Agent>();
   const agentOf = (policy: AddressPolicy): Agent => {
     const key = JSON.stringify(policy);
     const known = agents.get(key);
@@ -73,29 +75,46 @@ export function httpTargets(options: HttpTargetsOptions): {
     // Calls under way on the pools before end as they end.
     for (const old of agents.values()) old.close().catch(() => undefined);
     agents.clear();
-    const agent = new Agent({
-      // As many connections as there are calls: behind a bound those of one tenant that hang would hold
-      // up the others at the same origin, and look like time-outs of theirs. What is called at once is
-      // bounded by whoever calls.
-      connections: null,
-      connect: guardedConnector(
-        policy,
-        options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
-        options.lookUp,
-      ),
-      // The call's own deadline covers both.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
+    const agent = agentUnder(policy, options);
     agents.set(key, agent);
     return agent;
   };
+  const callFresh = async (policy: AddressPolicy, call: TargetCall): Promise<TargetReport> => {
+    const agent = agentUnder(policy, options);
+    own.add(agent);
+    try {
+      return await callTarget(agent, call);
+    } finally {
+      own.delete(agent);
+      agent.destroy().catch(() => undefined);
+    }
+  };
   return {
-    call: async (call) => callTarget(agentOf(await options.policy()), call),
+    call: async (call) => {
+      const policy = await options.policy();
+      return call.fresh === true ? callFresh(policy, call) : callTarget(agentOf(policy), call);
+    },
     close: async () => {
-      await Promise.all([...agents.values()].map((agent) => agent.close()));
+      await Promise.all([...agents.values(), ...own].map((agent) => agent.close()));
     },
   };
+}
+
+function agentUnder(policy: AddressPolicy, options: HttpTargetsOptions): Agent {
+  return new Agent({
+    // As many connections as there are calls: behind a bound those of one tenant that hang would hold
+    // up the others at the same origin, and look like time-outs of theirs. What is called at once is
+    // bounded by whoever calls.
+    connections: null,
+    connect: guardedConnector(
+      policy,
+      options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+      options.lookUp,
+    ),
+    // The call's own deadline covers both.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
 }
 
 async function callTarget(agent: Dispatcher, call: TargetCall): Promise<TargetReport> {
@@ -108,6 +127,7 @@ async function callTarget(agent: Dispatcher, call: TargetCall): Promise<TargetRe
         headers: call.headers,
         body: call.body,
         signal,
+        // Tells the other side that no other request will come on it.
         reset: call.fresh === true,
       });
       const body = await readCapped(response.body);

@@ -17,11 +17,12 @@ import type { AttemptServices } from '../../src/services/attempt-services';
 import { makeAttempt } from '../../src/services/attempts';
 import { deliverService } from '../../src/services/deliver';
 import { httpTargets } from '../../src/targets/http-target';
+import { Approver } from '../support/approvers';
 import { Receiver } from '../support/receiver';
 import { httpOperation, insertConnection } from '../support/sending-rig';
 import { startingActions } from '../support/starting-actions';
 import { createTestDatabase } from '../support/test-database';
-import { call, CATALOG_READ, fieldsOf, GrpcRig, refusal, type Wished } from './rig';
+import { call, CATALOG_READ, fieldsOf, GrpcRig, refusal, type Outcome, type Wished } from './rig';
 
 const SEND = 'factory.deliveries.send';
 
@@ -87,6 +88,11 @@ const deliver = async (
     metadata: await rig.metadata({ ...more, scopes: more.scopes ?? [SEND] }),
     ...(more.deadlineMs === undefined ? {} : { deadlineMs: more.deadlineMs }),
   });
+
+function idOf(outcome: Outcome): unknown {
+  if ('refused' in outcome) throw outcome.refused;
+  return (outcome.answer['delivery'] as { readonly deliveryId: unknown }).deliveryId;
+}
 
 it('sends the bytes once a key, and answers with the receipt', async () => {
   const message = order();
@@ -169,6 +175,36 @@ it('what is external needs a decision and an approval, and is told what that mus
   const [digest] =
     'refused' in outcome ? outcome.refused.metadata.get('waybill-request-digest') : [];
   expect(digest).toMatch(/^[0-9a-f]{64}$/);
+  const approver = await Approver.trustedBy(rig.db, 'grace@example.test');
+  const signed = await approver.signsDelivery(charge.idempotencyKey, String(digest), 'token-1');
+  const before = vendor.calls.length;
+  expect(refusal(await deliver({ ...decided, approval: `${signed}x` }))).toMatchObject({
+    ...{ status: status.PERMISSION_DENIED, field: 'approval' },
+  });
+  expect(vendor.calls).toHaveLength(before);
+  const approved = { ...decided, approval: signed };
+  expect(await deliver(approved)).toMatchObject({
+    answer: { settled: true, delivery: { sideEffect: 'external', state: 'Acknowledged' } },
+  });
+  expect(vendor.calls).toHaveLength(before + 1);
+  expect(refusal(await deliver(approved, { tenant: 'rival' }))).toMatchObject({
+    code: 'connection_unavailable',
+  });
+});
+
+it('tells another tenant nothing of what was sent, and takes its key as its own', async () => {
+  const message = order();
+  const ours = await deliver(message);
+  const before = vendor.calls.length;
+  expect(refusal(await deliver(message, { tenant: 'rival' }))).toMatchObject({
+    ...{ status: status.NOT_FOUND, code: 'connection_unavailable' },
+  });
+  expect(vendor.calls).toHaveLength(before);
+  await insertConnection(rig.db, { tenant: 'globex', name: 'pay', operations: {} });
+  const theirs = await deliver(message, { tenant: 'globex' });
+  expect(theirs).toMatchObject({ answer: { settled: true, delivery: { attempts: 1 } } });
+  expect(vendor.calls).toHaveLength(before + 1);
+  expect(idOf(theirs)).not.toBe(idOf(ours));
 });
 
 it.each([

@@ -72,17 +72,8 @@ export class GrpcRig {
   }
 
   /** A client of one service of a .proto. */
-  client(
-    { port }: GrpcServer,
-    service = 'waybill.connectors.v1.Connectors',
-    trust: ChannelCredentials = credentials.createInsecure(),
-  ): Client {
-    const file = service.startsWith('grpc.health') ? healthProto : PROTO;
-    const loaded = loadPackageDefinition(loadSync(file, { longs: Number, enums: String }));
-    const Made = service
-      .split('.')
-      .reduce<unknown>((all, name) => (all as Message)[name], loaded) as ServiceClientConstructor;
-    const made = new Made(`127.0.0.1:${port}`, trust);
+  client({ port }: GrpcServer, service?: string, trust?: ChannelCredentials): Client {
+    const made = clientOf(port, service, trust);
     this.#clients.push(made);
     return made;
   }
@@ -108,6 +99,20 @@ export class GrpcRig {
     for (const client of this.#clients) client.close();
     await Promise.all(this.#servers.map((server) => server.close(0)));
   }
+}
+
+/** A client of one service on loopback, without TLS unless told; its owner closes it. */
+export function clientOf(
+  port: number,
+  service = 'waybill.connectors.v1.Connectors',
+  trust: ChannelCredentials = credentials.createInsecure(),
+): Client {
+  const file = service.startsWith('grpc.health') ? healthProto : PROTO;
+  const loaded = loadPackageDefinition(loadSync(file, { longs: Number, enums: String }));
+  const Made = service
+    .split('.')
+    .reduce<unknown>((all, name) => (all as Message)[name], loaded) as ServiceClientConstructor;
+  return new Made(`127.0.0.1:${port}`, trust);
 }
 
 /** One unary call. */

@@ -216,11 +216,14 @@ describe('a call to start an action', () => {
   it('may hold a request of a megabyte, and no more', async () => {
     const full = await start('large', { request: 'x'.repeat(1_048_576 - 2) });
     expect(full.status).toBe(202);
-    const over = await start('larger', { request: 'x'.repeat(1_048_576 + 8_192) });
-    expect(problem(over as unknown as Answer)).toMatchObject({
-      status: 413,
-      code: 'body_too_large',
+    const refused = async (characters: number) => {
+      const over = await start('larger', { request: 'x'.repeat(characters) });
+      return problem(over);
+    };
+    expect(await refused(1_048_576)).toMatchObject({
+      ...{ status: 422, code: 'action_request_invalid', field: 'request' },
     });
+    expect(await refused(1_048_576 + 8_192)).toMatchObject({ status: 413, code: 'body_too_large' });
   });
 
   it('needs the scope of running actions', async () => {

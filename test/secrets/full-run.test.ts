@@ -1,8 +1,9 @@
 /**
  * No secret is left anywhere. Real: API, worker and host as processes that tell all that they can tell,
  * Postgres, Temporal, sockets. A run with deliveries that arrive, are refused, fail and are replayed,
- * actions, and sending by HTTP and gRPC; targets send back whatever they were sent. Then every table,
- * log, history, event and answer is searched for every secret that there was.
+ * actions, sending by HTTP and gRPC, also with an approval, and a subscription that is made by the API;
+ * targets send back whatever they were sent. Then every table, log, history, event and answer is searched
+ * for every secret that there was.
  */
 import { createHmac, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -14,6 +15,7 @@ import { httpOperation, insertConnection } from '../support/sending-rig';
 import { finds, historiesOf, rowsOf, tracesOf, type Found } from '../support/secret-hunt';
 import { until } from '../support/until';
 import { VaultPeer } from '../support/vault';
+import { JSON_TYPE, runActions, sendByGrpc, sendByHttp, subscribe } from './calls';
 
 const plant = (name: string) => `planted-${name}-${randomUUID()}`;
 const whsec = () => `whsec_${Buffer.from(randomUUID()).toString('base64')}`;
@@ -55,7 +57,7 @@ beforeAll(async () => {
   };
   await publish();
   await deliveries();
-  await Promise.all([actions(), sending()]);
+  await Promise.all([runActions(run), sendByHttp(run), sendByGrpc(run)]);
   await reading();
   for (const [index, { authorization }] of run.proxy.passed.entries()) {
     secrets[`routeToken${String(index)}`] = authorization.replace(/^bearer /i, '');
@@ -102,6 +104,7 @@ async function publish(): Promise<void> {
     signingSecretRefs: ['env:PLANTED_VENDOR_SIGNING'],
     operations: {
       bearer: operation(200, { auth: { kind: 'bearer' }, standardWebhooks: true }),
+      charge: operation(200, { auth: { kind: 'bearer' }, sideEffect: 'external' }),
       query: operation(401, { auth: { kind: 'query', name: 'token' } }),
       basic: operation(500, { auth: { kind: 'basic', user: 'waybill' } }),
       gone: httpOperation('http://127.0.0.1:1', { auth: { kind: 'query', name: 'token' } }),
@@ -109,10 +112,12 @@ async function publish(): Promise<void> {
   });
 }
 
-async function webhook(subscription: Subscription, secret = INGRESS): Promise<number> {
+const ingressOf = (subscription: Subscription) => `${TENANT}-${subscription}-ingress`;
+
+async function webhook(ingressRef: string, secret = INGRESS): Promise<number> {
   const body = JSON.stringify({ id: randomUUID() });
   const signature = createHmac('sha256', secret).update(body).digest('hex');
-  const at = `/webhooks/${TENANT}-${subscription}-ingress?token=${CARRIED.query}`;
+  const at = `/webhooks/${ingressRef}?token=${CARRIED.query}`;
   const { status } = await run.ask(at, {
     method: 'POST',
     body,
@@ -140,14 +145,16 @@ async function states(): Promise<Record<string, number>> {
 }
 
 async function deliveries(): Promise<void> {
-  for (const subscription of SUBSCRIPTIONS) expect(await webhook(subscription)).toBe(202);
-  expect(await webhook('good', 'another secret')).toBe(401);
+  for (const subscription of SUBSCRIPTIONS)
+    expect(await webhook(ingressOf(subscription))).toBe(202);
+  expect(await webhook(await subscribe(run, 'vault:kv/hooks#github'))).toBe(202);
+  expect(await webhook(ingressOf('good'), 'another secret')).toBe(401);
   const settled = (acknowledged: number, failed: number) =>
     until('all of them are settled', async () => {
       const { Acknowledged = 0, Failed = 0 } = await states();
       return Acknowledged === acknowledged && Failed === failed ? true : null;
     });
-  await settled(1, 3);
+  await settled(2, 3);
   const failed = await run.rig.db.rows<{ id: string }>(
     `select delivery_id as id from waybill.deliveries where state = 'Failed'`,
   );
@@ -171,34 +178,9 @@ async function deliveries(): Promise<void> {
     replace(secrets::text, 'hooks#github', 'none#github')::jsonb
     where ingress_ref like '%-unsigned-ingress'`);
   await until('the secret cannot be read', async () =>
-    (await webhook('unsigned')) === 503 ? true : null,
+    (await webhook(ingressOf('unsigned'))) === 503 ? true : null,
   );
   run.vault.sealed = false;
-}
-
-const JSON_TYPE = { 'content-type': 'application/json' };
-
-async function actions(): Promise<void> {
-  for (const [capability, request] of [
-    ['tickets.create', { title: 'Broken lamp' }],
-    ['tickets.read', { ticketId: 'none' }],
-  ] as const) {
-    const id = randomUUID();
-    const body = JSON.stringify({ capabilityId: capability, request });
-    await run.ask(`/v1/actions/${id}`, { method: 'PUT', body, headers: JSON_TYPE });
-  }
-}
-
-async function sending(): Promise<void> {
-  for (const operation of ['bearer', 'query', 'basic', 'gone']) {
-    const body = { connector: 'pay', connectionId: 'pay', operation, payload: {}, waitMs: 10_000 };
-    const { status } = await run.ask('/v1/deliver', {
-      method: 'POST',
-      body: JSON.stringify(body),
-      headers: { ...JSON_TYPE, 'idempotency-key': randomUUID() },
-    });
-    expect(status).toBe(200);
-  }
 }
 
 /** All that can be read, and calls of somebody with a wrong token. */

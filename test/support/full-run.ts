@@ -76,6 +76,7 @@ export class FullRun {
       WAYBILL_SHUTDOWN_GRACE: '1s',
       WAYBILL_HELD_POLL: '500ms',
       WAYBILL_POOL_SIZE: '4',
+      WAYBILL_TENANT_SECRETS: 'vault:kv/hooks',
       WAYBILL_SIGNING_KEY: 'env:PLANTED_SIGNING_KEY',
       PLANTED_SIGNING_KEY: this.rig.keyText,
       VAULT_ADDR: this.vault.url,
@@ -86,7 +87,7 @@ export class FullRun {
 
   async #startProcesses(): Promise<void> {
     const env = this.environment;
-    const serve = ['--serve', 'api,ingress,lifecycle,grpc'];
+    const serve = ['--serve', 'api,ingress,lifecycle,admin,grpc'];
     const { api, url } = await this.#processes.api(serve, env);
     this.#running.push(['api', api]);
     this.url = url;

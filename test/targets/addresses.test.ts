@@ -114,6 +114,7 @@ describe('a call', () => {
   beforeAll(async () => {
     server = createServer((request, response) => {
       reached.push(request.headers.host ?? '');
+      response.shouldKeepAlive = request.url !== '/last';
       response.end('ok');
     });
     await new Promise<void>((resolve) => {
@@ -156,9 +157,9 @@ describe('a call', () => {
       ...(lookUp === undefined ? {} : { lookUp }),
     });
     closers.push(() => targets.close());
-    return (url: string): Promise<TargetReport> =>
+    return (url: string, fresh = false): Promise<TargetReport> =>
       targets.call({
-        ...{ url, headers: {}, body: Buffer.from('{}'), timeoutMs: 2_000, success: null },
+        ...{ url, headers: {}, body: Buffer.from('{}'), timeoutMs: 2_000, success: null, fresh },
         signal: new AbortController().signal,
       });
   }
@@ -204,14 +205,29 @@ describe('a call', () => {
     expect(report.answer).toEqual({ kind: 'not_sent', reason: 'connection_failed' });
   });
 
-  test('of a later attempt is checked anew', async () => {
+  test('over a connection that is kept goes where that was checked; the next one is checked anew', async () => {
     const names = answering(['127.0.0.1'], ['10.0.0.1']);
+    const call = calling(LOOPBACK, names.lookUp);
+    for (const at of ['', 'last']) {
+      expect((await call(`http://h.test:${port}/${at}`)).answer).toMatchObject({ status: 200 });
+      // Only then is its connection free for another.
+      await new Promise(setImmediate);
+    }
+    expect([names.asked, reached.length]).toEqual([1, 2]);
+    // The server has closed it.
+    const { answer } = await call(`http://h.test:${port}/`);
+    expect(answer).toEqual({ kind: 'not_sent', reason: 'address_refused' });
+    expect([names.asked, reached.length]).toEqual([2, 2]);
+  });
+
+  test('that is fresh is checked by itself, whatever is kept', async () => {
+    const names = answering(['127.0.0.1'], ['10.0.0.1']);
+    const call = calling(LOOPBACK, names.lookUp);
     const url = `http://h.test:${port}/`;
-    expect((await calling(LOOPBACK, names.lookUp)(url)).answer).toMatchObject({ status: 200 });
-    expect((await calling(LOOPBACK, names.lookUp)(url)).answer).toMatchObject({
-      kind: 'not_sent',
-    });
-    expect(reached).toHaveLength(1);
+    expect((await call(url)).answer).toMatchObject({ status: 200 });
+    await new Promise(setImmediate);
+    expect((await call(url, true)).answer).toMatchObject({ reason: 'address_refused' });
+    expect([names.asked, reached.length]).toEqual([2, 1]);
   });
 
   test.each(['http://127.0.0.1', 'http://2130706433', 'http://0x7f.1', 'http://[::ffff:7f00:1]'])(

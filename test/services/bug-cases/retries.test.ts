@@ -6,6 +6,7 @@
 import type { RetryProfile } from '../../../src/domain/retry';
 import { DEFAULT_RETRY_PROFILE } from '../../../src/domain/retry';
 import { makeAttempt } from '../../../src/services/attempts';
+import { decideReplay } from '../../../src/services/replays';
 import type { CatalogOptions } from '../../support/catalog-fixture';
 import { DeliveryRig } from '../../support/delivery-rig';
 import type { Answer } from '../../support/receiver';
@@ -88,6 +89,16 @@ describe('an answer', () => {
       expect(subscription).toBe('active');
     },
   );
+
+  test('of 401, once whoever keeps the target has mended it, ends acknowledged by a replay', async () => {
+    const { ref } = await tried({ status: 401 });
+    const who = { replayedBy: 'ada', reason: 'the token is renewed' };
+    expect(await decideReplay(rig.services, ref, who)).toMatchObject({ kind: 'replayed' });
+    const calls = rig.receiver.calls.length;
+    expect(await makeAttempt(rig.services, ref, OPTIONS)).toMatchObject({ kind: 'acknowledged' });
+    expect(await rig.row(ref)).toMatchObject({ state: 'Acknowledged', series: 2 });
+    expect(rig.receiver.calls).toHaveLength(calls + 1);
+  });
 
   test.each([408, 425, 429, 500, 503])('of %i is tried again', async (status) => {
     expect((await tried({ status })).told).toMatchObject({ kind: 'retry', dueInMs: 30_000 });
