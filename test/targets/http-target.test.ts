@@ -78,7 +78,7 @@ test('a call leaves nothing with a signal that outlives it, answered or not', as
 
 test('two Retry-After lines contradict each other, and none counts', async () => {
   const url = await serve((_request, response) => {
-    response.writeHead(429, { 'retry-after': ['120', '60'] }).end();
+    response.writeHead(429, ['retry-after', '120', 'retry-after', '60']).end();
   });
   expect((await call(url)).answer).toMatchObject({ status: 429, retryAfter: null });
 });

@@ -56,7 +56,7 @@ test("others' control characters are shown, not obeyed, also within JSON", () =>
 });
 
 test('what waits for the loop of the express lane, or was made by it, says so', () => {
-  const express = {
+  const express: DeliveryHistory = {
     ...delivery,
     lane: 'express',
     driver: 'loop',
