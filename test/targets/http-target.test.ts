@@ -67,8 +67,9 @@ test('status, Retry-After and the first bytes of the answer are reported', async
 
 test('two Retry-After lines contradict each other, and none counts', async () => {
   const url = await serve((_request, response) => {
-    response.writeHead(429, { 'retry-after': ['120', '60'] }).end();
+    response.setHeader('retry-after', ['120', '60']).writeHead(429).end();
   });
+  expect((await fetch(url)).headers.get('retry-after')).toBe('120, 60');
   expect((await call(url)).answer).toMatchObject({ status: 429, retryAfter: null });
 });
 
