@@ -7,10 +7,10 @@ import type { Logger } from 'pino';
 import type { Database } from '../db/database';
 import { readDeliveryFacts } from '../db/deliveries';
 import { noticeExpress } from '../db/notices';
-import type { DeliveryRef } from '../domain/delivery-activities';
+import type { DeliveryAbout, DeliveryRef } from '../domain/delivery-activities';
 import type { DeliveryStarter } from '../http/deps';
 import { ExpressNotices } from './express-notices';
-import type { DeliveryAbout, DeliveryWorkflows } from '../temporal/delivery-starter';
+import type { DeliveryWorkflows } from '../temporal/delivery-starter';
 
 /** Starts under way at once; what comes on top is left to the loop. */
 const MAX_PENDING = 200;
