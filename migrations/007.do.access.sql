@@ -53,8 +53,8 @@ grant select on waybill.settings, waybill.catalog_revision, waybill.connectors,
 grant insert on waybill.connectors, waybill.connector_versions to waybill_control;
 grant update (enabled) on waybill.connectors to waybill_control;
 grant update (status, event_seq) on waybill.connector_versions to waybill_control;
-grant insert, update on waybill.settings, waybill.catalog_revision, waybill.instances, waybill.targets, waybill.subscriptions,
-  waybill.ingresses to waybill_control;
+grant insert, update on waybill.settings, waybill.catalog_revision, waybill.instances, waybill.targets,
+  waybill.subscriptions, waybill.ingresses to waybill_control;
 grant select on waybill.ingresses to waybill_control;
 grant select, insert, delete on waybill.retired_ingresses to waybill_control;
 grant insert on waybill.audit_log, waybill.outbox_events to waybill_control;

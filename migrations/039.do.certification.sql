@@ -49,7 +49,8 @@ create function waybill.certification_shown(c waybill.certifications, p_tenant t
     'suiteVersion', c.suite_version, 'state', c.state, 'run', c.run,
     'requestedBy', case when c.tenant_id = p_tenant then c.requested_by end,
     'requestedAt', waybill.utc_text(c.requested_at), 'finishedAt', waybill.utc_text(c.finished_at),
-    'reason', case when c.tenant_id = p_tenant then c.reason end, 'reportSha256', encode(c.report_sha256, 'hex'), 'evidenceId', c.evidence_id,
+    'reason', case when c.tenant_id = p_tenant then c.reason end,
+    'reportSha256', encode(c.report_sha256, 'hex'), 'evidenceId', c.evidence_id,
     'statement', (select e.statement from waybill.evidence_statements e
       where e.evidence_id = c.evidence_id),
     'instanceId', case when c.tenant_id = p_tenant then c.instance_id end,

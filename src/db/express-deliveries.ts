@@ -1,5 +1,5 @@
 /** The loop of the express lane in Postgres: what waits for it, and claiming by opening attempts. */
-import type { DeliveryRef } from '../domain/delivery-activities';
+import type { DeliveryAbout, DeliveryRef } from '../domain/delivery-activities';
 import { WaybillError } from '../domain/errors';
 import { deliveryId, tenantId, type TenantId } from '../domain/ids';
 import { UnattendedDelivery, type OpenAttemptAnswer } from '../schemas/delivery-rows';
@@ -25,11 +25,7 @@ export const expressStatements = {
 export interface Claimed {
   readonly ref: DeliveryRef;
   /** What people see of its workflow, should it need one. */
-  readonly about: {
-    readonly connectorId: string;
-    readonly eventType: string;
-    readonly subscriptionId: string;
-  };
+  readonly about: DeliveryAbout;
   readonly opened: OpenAttemptAnswer;
 }
 

@@ -22,9 +22,11 @@ export async function noticeExpress(db: Database): Promise<void> {
   await db.query(noticeStatements.express, []);
 }
 
-export interface ListenOptions extends Pick<DatabaseOptions, 'url' | 'role' | 'onIdleError'> {
+export interface ListenOptions extends Pick<DatabaseOptions, 'url' | 'role'> {
   /** Called for each notice, and once for each connection: what came before it was not heard. */
   readonly onNotice: () => void;
+  /** Told of each connection that broke or was refused; another one follows. */
+  readonly onError: (error: Error) => void;
   readonly signal: AbortSignal;
 }
 
@@ -33,10 +35,10 @@ const CONNECT_TIMEOUT_MS = 5_000;
 
 /** Listens on a connection of its own, and on another one when that breaks, until the signal. */
 export async function listenExpress(options: ListenOptions): Promise<void> {
-  const { signal, onIdleError } = options;
+  const { signal, onError } = options;
   while (!signal.aborted) {
     await listenOnce(options).catch((error: unknown) => {
-      onIdleError(error instanceof Error ? error : new Error(String(error)));
+      onError(error instanceof Error ? error : new Error(String(error)));
     });
     await delay(RECONNECT_MS, undefined, { signal }).catch(() => undefined);
   }
@@ -49,17 +51,26 @@ async function listenOnce({ url, role, onNotice, signal }: ListenOptions): Promi
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
   });
+  let stop = (): void => undefined;
   const over = new Promise<void>((resolve, reject) => {
     // A broken one may tell of it twice.
     client.on('error', reject);
     client.once('end', resolve);
-    signal.addEventListener('abort', () => void client.end().catch(reject), { once: true });
+    stop = resolve;
   });
   // It may break before anybody waits for it.
   over.catch(() => undefined);
   client.on('notification', onNotice);
-  await client.connect();
-  await client.query(`listen ${CHANNEL}`);
-  onNotice();
-  await over;
+  signal.addEventListener('abort', stop);
+  try {
+    // One that is ended while it connects, or asks, may never answer.
+    await Promise.race([client.connect(), over]);
+    if (signal.aborted) return;
+    await Promise.race([client.query(`listen ${CHANNEL}`), over]);
+    onNotice();
+    await over;
+  } finally {
+    signal.removeEventListener('abort', stop);
+    void client.end().catch(() => undefined);
+  }
 }

@@ -12,6 +12,13 @@ export interface DeliveryRef {
   readonly deliveryId: DeliveryId;
 }
 
+/** What people see of a delivery's workflow before they open it. */
+export interface DeliveryAbout {
+  readonly connectorId: string;
+  readonly eventType: string;
+  readonly subscriptionId: string | null;
+}
+
 export interface AttemptRequest extends DeliveryRef {
   /**
    * True when the workflow knows that its previous attempt's activity is lost: an attempt that is
@@ -107,7 +114,10 @@ export type ReplayAnswer =
   | { readonly kind: 'not_failed'; readonly state: DeliveryState }
   /** An outbound one that may have had its effect: somebody has to confirm that they know. */
   | { readonly kind: 'uncertain' }
-  /** Such a one of the class `external`, or one whose approval has expired, without an approval of its own that counts. */
+  /**
+   * Such a one of the class `external`, or one whose approval has expired, without an approval of its own
+   * that counts.
+   */
   | {
       readonly kind: 'approval_required';
       readonly code: 'approval_required' | 'approval_refused' | 'approver_is_requester';

@@ -14,8 +14,8 @@ export class IngestGroups {
 
   constructor(data: Database) {
     this.#groups = new Groups({
-      ...{ atOnce: AT_ONCE, maxItems: GROUP_REQUESTS, maxBytes: GROUP_BYTES },
-      bytesOf: ({ payload }) => payload.length,
+      ...{ atOnce: AT_ONCE, maxItems: GROUP_REQUESTS },
+      size: { maxBytes: GROUP_BYTES, bytesOf: ({ payload }) => payload.length },
       together: async (requests) => {
         const [first] = requests;
         return first === undefined ? [] : await ingestDeliveries(data, first.tenantId, requests);

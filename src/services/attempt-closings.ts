@@ -9,9 +9,6 @@ import { Groups } from './groups';
 const AT_ONCE = 2;
 /** Their rows are locked until the last of them is written. */
 const GROUP_ATTEMPTS = 32;
-const GROUP_BYTES = 1024 * 1024;
-/** A receipt, and what is kept of an answer, are not larger. */
-const CLOSING_BYTES = 8 * 1024;
 
 export class AttemptClosings {
   readonly #groups: Groups<TenantId, ClosingAttempt, CloseAttemptAnswer>;
@@ -19,8 +16,7 @@ export class AttemptClosings {
   /** @param data role waybill_data */
   constructor(data: Database) {
     this.#groups = new Groups({
-      ...{ atOnce: AT_ONCE, maxItems: GROUP_ATTEMPTS, maxBytes: GROUP_BYTES },
-      bytesOf: () => CLOSING_BYTES,
+      ...{ atOnce: AT_ONCE, maxItems: GROUP_ATTEMPTS },
       together: (closings) => closeAttempts(data, closings),
       alone: ({ at, close, receipt }) => closeAttempt(data, at, close, receipt),
     });

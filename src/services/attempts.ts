@@ -1,8 +1,9 @@
 /**
  * One attempt of a delivery: open the fenced row, call the target, close the row with what follows
- * from the answer; where the target is an action, the row is open as long as the action is. Whoever drives it (the workflow's activity) owns timers and waiting; the budget
- * and the due times are facts of the row, so that a driver that starts anew goes on where the last
- * one was.
+ * from the answer; where the target is an action, the row is open as long as the action is. Whoever
+ * drives it (the workflow's activity, or first the loop of the express lane) owns timers and waiting;
+ * the budget and the due times are facts of the row, so that a driver that starts anew goes on where
+ * the last one was.
  */
 import { openAttempt } from '../db/deliveries';
 import { judgeHttpAnswer, type FailureReason } from '../domain/attempts';

@@ -9,8 +9,8 @@ export interface GroupOptions<Item, Answer> {
   /** Statements of one key at once. More would make smaller groups and not be faster. */
   readonly atOnce: number;
   readonly maxItems: number;
-  readonly maxBytes: number;
-  readonly bytesOf: (item: Item) => number;
+  /** Left out where the largest group of the largest items is small. */
+  readonly size?: { readonly maxBytes: number; readonly bytesOf: (item: Item) => number };
   /** All of them or none; answers in their order. */
   readonly together: (items: readonly Item[]) => Promise<readonly Answer[]>;
   readonly alone: (item: Item) => Promise<Answer>;
@@ -72,11 +72,11 @@ export class Groups<Key, Item, Answer> {
   }
 
   #takeGroup(waiting: Waiting<Item, Answer>[]): Waiting<Item, Answer>[] {
-    const { maxItems, maxBytes, bytesOf } = this.#options;
+    const { maxItems, size } = this.#options;
     let bytes = 0;
     const end = waiting.findIndex(({ item }, at) => {
-      bytes += bytesOf(item);
-      return at > 0 && (at === maxItems || bytes > maxBytes);
+      bytes += size?.bytesOf(item) ?? 0;
+      return at > 0 && (at === maxItems || bytes > (size?.maxBytes ?? 0));
     });
     return waiting.splice(0, end === -1 ? waiting.length : end);
   }

@@ -4,18 +4,15 @@
  */
 import type { Client, WorkflowOptions } from '@temporalio/client';
 import type { Priority } from '@temporalio/common';
-import type { DeliveryRef, DeliveryWorkflowInput } from '../domain/delivery-activities';
+import type {
+  DeliveryAbout,
+  DeliveryRef,
+  DeliveryWorkflowInput,
+} from '../domain/delivery-activities';
 import { NUDGE_SIGNAL } from '../domain/delivery-activities';
 import { DELIVERY_WORKFLOW, deliveryWorkflowId } from '../domain/workflow-ids';
 import { fairlyFor } from './fairness';
 import { startAttributes } from './start-attributes';
-
-/** What people see of a delivery before they open it. */
-export interface DeliveryAbout {
-  readonly connectorId: string;
-  readonly eventType: string;
-  readonly subscriptionId: string | null;
-}
 
 export interface DeliveryTiming {
   readonly failedWaitMs: number;

@@ -6,10 +6,11 @@
 import type { Logger } from 'pino';
 import type { Database } from '../db/database';
 import { readDeliveryFacts } from '../db/deliveries';
-import type { DeliveryRef } from '../domain/delivery-activities';
+import { noticeExpress } from '../db/notices';
+import type { DeliveryAbout, DeliveryRef } from '../domain/delivery-activities';
 import type { DeliveryStarter } from '../http/deps';
 import { ExpressNotices } from './express-notices';
-import type { DeliveryAbout, DeliveryWorkflows } from '../temporal/delivery-starter';
+import type { DeliveryWorkflows } from '../temporal/delivery-starter';
 
 /** Starts under way at once; what comes on top is left to the loop. */
 const MAX_PENDING = 200;
@@ -30,7 +31,7 @@ export class DeliveryStarts implements DeliveryStarter {
   #pending = 0;
 
   constructor({ workflows, data, log, notify = false }: DeliveryStartsOptions) {
-    this.#notices = notify ? new ExpressNotices(data, log) : null;
+    this.#notices = notify ? new ExpressNotices(() => noticeExpress(data), log) : null;
     this.#workflows = workflows;
     this.#data = data;
     this.#log = log;

@@ -4,20 +4,19 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Database } from '../db/database';
-import { noticeExpress } from '../db/notices';
 
 /** A loop that has work looks for more by itself: it needs no notice of each. */
 const PAUSE_MS = 10;
 
 export class ExpressNotices {
-  readonly #data: Database;
+  readonly #notice: () => Promise<void>;
   readonly #log: Logger;
   #isSending = false;
   #isDue = false;
 
-  constructor(data: Database, log: Logger) {
-    this.#data = data;
+  /** @param notice gives one to whoever listens */
+  constructor(notice: () => Promise<void>, log: Logger) {
+    this.#notice = notice;
     this.#log = log;
   }
 
@@ -26,24 +25,24 @@ export class ExpressNotices {
     this.#isDue = true;
     if (this.#isSending) return;
     this.#isSending = true;
-    this.#send()
-      .catch((error: unknown) => {
-        const err = error instanceof Error ? error.message : String(error);
-        this.#log.warn(
-          { err },
-          'no notice was given; the loop of the express lane looks by itself',
-        );
-      })
-      .finally(() => {
-        this.#isSending = false;
-      });
+    this.#send().catch((error: unknown) => {
+      const err = error instanceof Error ? error.message : String(error);
+      this.#log.warn({ err }, 'no notice was given; the loop of the express lane looks by itself');
+      // One that came meanwhile was given by nobody.
+      if (this.#isDue) this.give();
+    });
   }
 
   async #send(): Promise<void> {
-    while (this.#isDue) {
-      this.#isDue = false;
-      await noticeExpress(this.#data);
-      await delay(PAUSE_MS);
+    try {
+      while (this.#isDue) {
+        this.#isDue = false;
+        await this.#notice();
+        await delay(PAUSE_MS);
+      }
+    } finally {
+      // In the step that saw that nothing is due: one that comes after it is sent.
+      this.#isSending = false;
     }
   }
 }

@@ -79,8 +79,16 @@ async function expressLoop(
   } satisfies ExpressServices;
   const owner = `express@${String(process.pid)}`;
   const lane = new ExpressLane({ operations, services, owner, hint, signal, log });
-  const onNotice = () => {
-    hint.wake();
+  const heard = {
+    onNotice: () => {
+      hint.wake();
+    },
+    onError: ({ message }: Error) => {
+      log.warn(
+        { err: message },
+        'notices are not heard; the loop of the express lane looks by itself',
+      );
+    },
   };
   await Promise.all([
     runLoop({
@@ -90,7 +98,7 @@ async function expressLoop(
       ...{ signal, hint, log },
     }),
     config.database.notify
-      ? listenExpress({ ...databaseOptions(config, 'waybill_operations', log), onNotice, signal })
+      ? listenExpress({ ...databaseOptions(config, 'waybill_operations', log), ...heard, signal })
       : undefined,
   ]);
   await lane.drain(config.temporal.shutdownGraceMs);

@@ -12,7 +12,7 @@ import {
 import { poolOf } from '../../src/qualification/site/databases';
 import { soakPlan } from '../../src/qualification/plan';
 import { postgresLedger } from '../../src/qualification/provider/postgres-ledger';
-import { laneOf, soakSchedule } from '../../src/qualification/soak/schedule';
+import { strandOf, soakSchedule } from '../../src/qualification/soak/schedule';
 import { publicKeySet } from '../../src/signing/keys';
 import { Rig } from '../registry/fixture';
 import { postgresFixture } from '../registry/postgres-fixture';
@@ -59,9 +59,9 @@ describe('the schedule', () => {
     }
   });
 
-  test('has every kind of fault, of every lane, in ten minutes', () => {
+  test('has every kind of fault, of every strand, in ten minutes', () => {
     const schedule = soakSchedule(TEN_MINUTES);
-    expect([...new Set(schedule.map(laneOf))].sort()).toEqual([
+    expect([...new Set(schedule.map(strandOf))].sort()).toEqual([
       ...['disk', 'gateways', 'hosts', 'lifecycle', 'link', 'postgres', 'target', 'temporal'],
       'workers',
     ]);

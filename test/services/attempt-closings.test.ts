@@ -1,13 +1,10 @@
 /** What ends at once is closed at once, in a real Postgres as waybill_data. Doubled: nothing. */
 import { claimExpress } from '../../src/db/express-deliveries';
-import { listenExpress, noticeExpress } from '../../src/db/notices';
 import { tenantId } from '../../src/domain/ids';
 import { AttemptClosings } from '../../src/services/attempt-closings';
-import { Hint } from '../../src/workers/loops/hint';
 import { insertCatalog, type CatalogFixture } from '../support/catalog-fixture';
 import { ACKNOWLEDGED, receipt, receive, retryIn } from '../support/stored-deliveries';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
-import { until } from '../support/until';
 
 let db: TestDatabase;
 let acme: CatalogFixture;
@@ -80,34 +77,4 @@ test('one that cannot be closed fails alone', async () => {
     all.map((at) => (at === bad ? 'rejected' : 'fulfilled')),
   );
   expect(await commits(all)).toMatchObject([{ closed: 5 }]);
-});
-
-test('a notice ends the pause of whoever listens, also on the connection after one that broke', async () => {
-  const stopping = new AbortController();
-  const { signal } = stopping;
-  const hint = new Hint();
-  let heard = 0;
-  const listening = listenExpress({
-    ...{ url: db.url, role: 'waybill_operations', signal },
-    onNotice: () => {
-      heard += 1;
-      hint.wake();
-    },
-    onIdleError: () => undefined,
-  });
-  const hears = (count: number) =>
-    until(`${count} were heard`, () => Promise.resolve(heard >= count ? true : null));
-  await hears(1);
-  await noticeExpress(db.as('waybill_data'));
-  await hears(2);
-  await hint.wait(60_000, signal);
-  await db.rows(
-    `select pg_terminate_backend(pid) from pg_stat_activity
-      where application_name = 'waybill-notices' and datname = current_database()`,
-  );
-  await hears(3);
-  await noticeExpress(db.as('waybill_data'));
-  await hears(4);
-  stopping.abort();
-  await listening;
 });

@@ -1,9 +1,9 @@
-/** Carries out the faults of a soak at their times, each lane after its own. */
+/** Carries out the faults of a soak at their times, each strand after its own. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { becomes, type CaseContext } from '../cases/context';
 import type { Fault } from '../faults';
 import { inflict } from '../inflict';
-import { laneOf, type Lane, type TimedFault } from './schedule';
+import { strandOf, type Strand, type TimedFault } from './schedule';
 
 /** What does not start because something else is broken is started again, as its supervisor would. */
 const START_PATIENCE_MS = 180_000;
@@ -17,21 +17,21 @@ export async function inflictInTime(
   schedule: readonly TimedFault[],
 ): Promise<void> {
   const began = performance.now();
-  const lanes = new Map<Lane, Promise<void>>();
+  const strands = new Map<Strand, Promise<void>>();
   const broken: unknown[] = [];
   for (const fault of schedule) {
     await delay(Math.max(0, fault.atMs - (performance.now() - began)));
     context.noteFault(fault);
-    const lane = laneOf(fault);
-    const before = lanes.get(lane) ?? Promise.resolve();
-    lanes.set(
-      lane,
+    const strand = strandOf(fault);
+    const before = strands.get(strand) ?? Promise.resolve();
+    strands.set(
+      strand,
       before.then(async () => {
         await doIt(context, fault).catch((error: unknown) => broken.push(error));
       }),
     );
   }
-  await Promise.all(lanes.values());
+  await Promise.all(strands.values());
   const [first] = broken;
   if (first !== undefined) throw first instanceof Error ? first : new Error(JSON.stringify(first));
 }

@@ -1,5 +1,5 @@
 /**
- * The faults of a soak: they follow from seed and length alone. Several lanes go on at once, each of things
+ * The faults of a soak: they follow from seed and length alone. Several strands go on at once, each of things
  * that are broken and mended one after another; everything is mended before the end.
  */
 import { CONDUCTS, type Fault } from '../faults';
@@ -14,12 +14,12 @@ export interface Soak {
 /** So long after the beginning. */
 export type TimedFault = Fault & { readonly atMs: number };
 
-/** Which lane a fault is of: those of one lane are done one after another. */
-export type Lane = keyof typeof LANES;
+/** Which strand a fault is of: those of one strand are done one after another. */
+export type Strand = keyof typeof STRANDS;
 
 type Episode = readonly [Fault] | readonly [Fault, Fault];
 
-interface LaneData {
+interface StrandData {
   /** Seconds between two episodes, and how long what is broken stays so. */
   readonly gapS: readonly [number, number];
   readonly brokenS: readonly [number, number];
@@ -29,7 +29,7 @@ interface LaneData {
 const HOUR_MS = 3_600_000;
 const SECOND_MS = 1_000;
 
-const LANES = {
+const STRANDS = {
   workers: { gapS: [8, 30], brokenS: [1, 12], episode: workerEpisode },
   gateways: { gapS: [12, 40], brokenS: [1, 8], episode: diesOrFreezes(GATEWAYS) },
   hosts: { gapS: [6, 20], brokenS: [1, 12], episode: diesOrFreezes(HOSTS.map(({ name }) => name)) },
@@ -39,21 +39,21 @@ const LANES = {
   target: { gapS: [20, 60], brokenS: [1, 5], episode: targetEpisode },
   link: { gapS: [5, 20], brokenS: [0, 0], episode: linkEpisode },
   disk: { gapS: [40, 120], brokenS: [1, 5], episode: diskEpisode },
-} as const satisfies Readonly<Record<string, LaneData>>;
+} as const satisfies Readonly<Record<string, StrandData>>;
 
 /** In the order in which they are done; the same for the same soak, always. */
 export function soakSchedule({ seed, durationMs }: Soak): readonly TimedFault[] {
   const random = new SeededRandom(seed);
-  const lanes = Object.values<LaneData>(LANES).map((lane) =>
-    // Each lane has a seed of its own: what one of them does moves no other.
-    laneSchedule(lane, new SeededRandom(random.between(0, 4_294_967_295)), durationMs),
+  const strands = Object.values<StrandData>(STRANDS).map((strand) =>
+    // Each strand has a seed of its own: what one of them does moves no other.
+    strandSchedule(strand, new SeededRandom(random.between(0, 4_294_967_295)), durationMs),
   );
-  // Stable: faults of one instant stay in the order of their lanes.
-  return lanes.flat().sort((one, other) => one.atMs - other.atMs);
+  // Stable: faults of one instant stay in the order of their strands.
+  return strands.flat().sort((one, other) => one.atMs - other.atMs);
 }
 
 /** @throws Error for one that no soak has */
-export function laneOf(fault: Fault): Lane {
+export function strandOf(fault: Fault): Strand {
   switch (fault.kind) {
     case 'target':
     case 'link':
@@ -65,7 +65,7 @@ export function laneOf(fault: Fault): Lane {
     case 'start':
     case 'freeze':
     case 'wake':
-      return laneOfProcess(fault.process);
+      return strandOfProcess(fault.process);
     case 'away':
     case 'crash':
     case 'foreign-record':
@@ -76,14 +76,14 @@ export function laneOf(fault: Fault): Lane {
   }
 }
 
-function laneOfProcess(name: ProcessName): Lane {
+function strandOfProcess(name: ProcessName): Strand {
   if (name === 'lifecycle' || name === 'postgres' || name === 'temporal') return name;
   if (WORKERS.some((worker) => worker === name)) return 'workers';
   return GATEWAYS.some((gateway) => gateway === name) ? 'gateways' : 'hosts';
 }
 
-function laneSchedule(
-  { gapS, brokenS, episode }: LaneData,
+function strandSchedule(
+  { gapS, brokenS, episode }: StrandData,
   random: SeededRandom,
   durationMs: number,
 ): TimedFault[] {

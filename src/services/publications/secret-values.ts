@@ -44,7 +44,10 @@ interface ReadingBudget {
   readonly budgetMs?: number;
 }
 
-/** The same of some references, one after the other; null: nothing speaks against it, as far as is known here. */
+/**
+ * The same of some references, a few read at once; answers in their order. Null: nothing speaks against it,
+ * as far as is known here.
+ */
 export async function secretProblems(
   references: readonly Pick<Reference, 'ref' | 'scheme'>[],
   provider: SecretProvider,

@@ -1,6 +1,7 @@
 /**
- * Makes sure that every live delivery has a workflow: accepted while Temporal was away, replayed by
- * a process that died before its nudge, or with a workflow that was terminated or lost.
+ * Makes sure that every live delivery has a workflow, but for those that wait for the loop of the express
+ * lane: accepted while Temporal was away, replayed by a process that died before its nudge, or with a
+ * workflow that was terminated or lost. So has one of the express lane that failed at once, for people.
  */
 import type { Logger } from 'pino';
 import type { Database } from '../../db/database';

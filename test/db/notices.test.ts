@@ -1,0 +1,102 @@
+/**
+ * Listening for notices. Real: Postgres, and sockets. Doubled: a server that says nothing, and one that
+ * refuses to let anybody listen.
+ */
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { listenExpress, noticeExpress } from '../../src/db/notices';
+import { Hint } from '../../src/workers/loops/hint';
+import { keptBySignal } from '../support/kept-by-signal';
+import { createTestDatabase, type TestDatabase } from '../support/test-database';
+import { until } from '../support/until';
+
+let db: TestDatabase;
+const servers: Server[] = [];
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(async () => {
+  for (const server of servers) server.close();
+  await db.drop();
+});
+
+/** Listens at a server of which only the sockets are real; resolves with the first of them. */
+async function listenAt(conduct: (socket: Socket) => void) {
+  const server = createServer(conduct).listen(0, '127.0.0.1');
+  servers.push(server);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const stopping = new AbortController();
+  const errors: string[] = [];
+  const connected = once(server, 'connection') as Promise<[Socket]>;
+  const listening = listenExpress({
+    ...{ url: `postgres://nobody@127.0.0.1:${String(port)}/none`, role: null },
+    onNotice: () => undefined,
+    onError: ({ message }) => errors.push(message),
+    signal: stopping.signal,
+  });
+  const [socket] = await connected;
+  return { stopping, listening, errors, socket };
+}
+
+test('a notice ends the pause of whoever listens, also on the connection after one that broke', async () => {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const hint = new Hint();
+  let heard = 0;
+  const listening = listenExpress({
+    ...{ url: db.url, role: 'waybill_operations', signal },
+    onNotice: () => {
+      heard += 1;
+      hint.wake();
+    },
+    onError: () => undefined,
+  });
+  const hears = (count: number) =>
+    until(`${count} were heard`, () => Promise.resolve(heard >= count ? true : null));
+  await hears(1);
+  await noticeExpress(db.as('waybill_data'));
+  await hears(2);
+  await hint.wait(60_000, signal);
+  await db.rows(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = 'waybill-notices' and datname = current_database()`,
+  );
+  await hears(3);
+  await noticeExpress(db.as('waybill_data'));
+  await hears(4);
+  expect(keptBySignal(signal)).toBe(1);
+  stopping.abort();
+  await listening;
+});
+
+test('it stops while it connects to a server that takes the connection and says nothing', async () => {
+  const { stopping, listening, errors } = await listenAt((socket) => socket.resume());
+  stopping.abort();
+  await listening;
+  expect(errors).toEqual([]);
+  expect(keptBySignal(stopping.signal)).toBe(0);
+});
+
+test('a connection on which nobody may listen is told of and closed', async () => {
+  const { stopping, listening, errors, socket } = await listenAt((socket) => {
+    socket.once('data', () => socket.write(WELCOME));
+    socket.on('data', (sent) => {
+      if (sent.toString('latin1').startsWith('Q')) socket.write(REFUSAL);
+    });
+  });
+  await once(socket, 'close');
+  expect(errors).toEqual(['no']);
+  stopping.abort();
+  await listening;
+});
+
+/** A message of the protocol: its letter, its length, what it says. */
+function message(letter: string, said: string): Buffer {
+  const head = Buffer.alloc(5, letter);
+  head.writeInt32BE(4 + said.length, 1);
+  return Buffer.concat([head, Buffer.from(said, 'latin1')]);
+}
+const READY = message('Z', 'I');
+const WELCOME = Buffer.concat([message('R', '\0\0\0\0'), READY]);
+const REFUSAL = Buffer.concat([message('E', 'SERROR\0C0A000\0Mno\0\0'), READY]);
