@@ -4,7 +4,7 @@
  * signed call, and does nothing else.
  */
 import { closing, type Bench, type Benchmark, type Figure } from '../benchmark';
-import { startCourses, type Course, type Courses } from '../courses';
+import { startCourses, warmUp, type Course, type Courses } from '../courses';
 import { Books, takenPerSecond } from '../ledger';
 import { percentile, playRounds } from '../rounds';
 import { SENDERS } from '../senders';
@@ -25,7 +25,7 @@ export const p22: Benchmark = {
 
 async function measure(bench: Bench, courses: Courses): Promise<Figure> {
   const { value, baseline } = courses;
-  for (const course of [value, baseline]) await course.run(WARM_UP);
+  await warmUp(courses, (course) => course.run(WARM_UP));
   const [played] = await playRounds(
     [{ value: () => rate(value), baseline: () => rate(baseline) }],
     bench.rounds,

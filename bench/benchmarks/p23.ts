@@ -3,7 +3,7 @@
  * second, by `waybill api` and `waybill worker`; beside them the floor relay of P22 at the same rate.
  */
 import { closing, type Bench, type Benchmark, type Figure } from '../benchmark';
-import { startCourses, type Course, type Courses } from '../courses';
+import { startCourses, warmUp, type Course, type Courses } from '../courses';
 import { percentile, playRounds } from '../rounds';
 import { closeExpressBooks } from './p22';
 
@@ -23,7 +23,7 @@ export const p23: Benchmark = {
 
 async function measure(bench: Bench, courses: Courses): Promise<Figure> {
   const { value, baseline } = courses;
-  for (const course of [value, baseline]) await course.runAt(PER_SECOND, WARM_UP);
+  await warmUp(courses, (course) => course.runAt(PER_SECOND, WARM_UP));
   const [played] = await playRounds(
     [{ value: () => slowest(value), baseline: () => slowest(baseline) }],
     bench.rounds,
