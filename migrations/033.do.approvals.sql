@@ -111,9 +111,9 @@ $$;
 -- What a person decides: p_decision {decision: approved | denied, approvalId, by, reason, via, token}. The
 -- first decision counts, and an approval that has expired takes none. An action that needs an approval and
 -- was not yet asked about may be decided, too. Via `delivery` it is the newest approval of the action's own
--- delivery, which was verified when that was stored, while it still counts, and no other. Answers {kind, action, approval}: decided | already (the same
--- was decided before) | not_waiting (approval: what it is instead; null: none was ever asked for) |
--- approver_is_requester | unknown_action | sign (see ask_receipt).
+-- delivery, which was verified when that was stored, while it still counts, and no other. Answers {kind,
+-- action, approval}: decided | already (the same was decided before) | not_waiting (approval: what it is
+-- instead; null: none was ever asked for) | approver_is_requester | unknown_action | sign (see ask_receipt).
 create function waybill.decide_approval(
   p_tenant text, p_action text, p_decision jsonb, p_receipt jsonb
 ) returns jsonb language plpgsql as $$

@@ -156,7 +156,7 @@ create function waybill.sending_chain(d waybill.deliveries) returns jsonb
         when o.operation is null then 'operation_unknown'
         -- The class may be another one by now, as the connection may use another version.
         when o.class = 'external' and d.sending->>'sideEffect' <> 'external' then 'approval_missing'
-        when o.class = 'external' and waybill.approval_fault(d) is not null then waybill.approval_fault(d)
+        when o.unapproved is not null then o.unapproved
         when o.operation->>'kind' = 'action' and exists (select from waybill.affinities f
             where f.tenant_id = d.tenant_id and f.affinity_key = 'connection/' || d.instance_id
               and f.instance_id <> d.instance_id) then 'action_conflict' end)
@@ -165,7 +165,8 @@ create function waybill.sending_chain(d waybill.deliveries) returns jsonb
     join waybill.connector_versions v on v.connector_id = i.connector_id and v.version = i.version
     cross join waybill.settings g
     cross join lateral (
-      select n.operation, n.class, waybill.sending_doubt(d, n.operation, n.class, i.config) as doubt
+      select n.operation, n.class, waybill.sending_doubt(d, n.operation, n.class, i.config) as doubt,
+          case n.class when 'external' then waybill.approval_fault(d) end as unapproved
         from (select v.outbound->d.event_type as operation,
           waybill.sending_class(v.outbound->d.event_type) as class) n) o
     where i.tenant_id = d.tenant_id and i.instance_id = d.instance_id);

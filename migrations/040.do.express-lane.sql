@@ -33,9 +33,10 @@ $$;
 
 -- Opens the first attempt of up to p_limit deliveries of a tenant that wait for the loop, oldest first, an
 -- equal share of each subscription and then whatever there is; no more at a target than it and its tenant
--- have room for, and about 4 MiB of payloads: the others go on waiting. Answers what open_attempt does of each, and what people are shown
--- of its workflow, should it need one. What is not opened is the workflow's now. p_apart: each by itself, as
--- open_apart does, which costs more; for when one of them has made the others fail.
+-- have room for, and about 4 MiB of payloads: the others go on waiting. Answers what open_attempt does of
+-- each, and what people are shown of its workflow, should it need one. What is not opened is the workflow's
+-- now. p_apart: each by itself, as open_apart does, which costs more; for when one of them has made the
+-- others fail.
 create function waybill.claim_express(p_tenant text, p_owner text, p_limit integer, p_apart boolean)
 returns table (delivery_id uuid, connector_id text, event_type text, subscription_id text,
                answer text, info jsonb, payload bytea) language plpgsql as $$

@@ -1,12 +1,11 @@
 /** `waybill qualify`: the failure matrix on a deployment of its own, and the check of its evidence. */
 import { InvalidArgumentError, type Command } from 'commander';
+import { SEEDS } from '../qualification/soak/random';
 import { addVerifyEvidence } from './qualify/verify';
 import { CommandFailure } from './support/failures';
 import { parseDuration } from './support/instants';
 import { printJson, printLine } from './support/output';
 import { endRequested } from './support/signals';
-
-const SEEDS = 2 ** 32;
 
 interface QualifyOptions {
   readonly evidence?: string;

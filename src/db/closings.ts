@@ -1,11 +1,12 @@
 /** Closing several attempts of a tenant in one statement. */
 import { z } from 'zod';
 import type { DeliveryRef } from '../domain/delivery-activities';
+import type { TenantId } from '../domain/ids';
 import type { ReceiptRow } from '../domain/receipts';
 import { CloseAttemptAnswer } from '../schemas/delivery-rows';
 import type { Database, Statement } from './database';
 import { onlyRow } from './database';
-import { closeAttempt, type AttemptClose } from './deliveries';
+import type { AttemptClose } from './deliveries';
 
 export const closingStatements = {
   closeAll: {
@@ -21,18 +22,18 @@ export interface ClosingAttempt {
   readonly receipt: ReceiptRow | null;
 }
 
-/** Closes each as `closeAttempt` does, all of them or none; the answers are in their order. */
+/**
+ * Closes each as `closeAttempt` does, all of them or none; the answers are in their order.
+ * @param closings of this tenant
+ */
 export async function closeAttempts(
   db: Database,
+  tenant: TenantId,
   closings: readonly ClosingAttempt[],
 ): Promise<CloseAttemptAnswer[]> {
-  const [first, ...others] = closings;
-  if (first === undefined) return [];
-  if (others.length === 0) return [await closeAttempt(db, first.at, first.close, first.receipt)];
   const items = closings.map(({ at: { deliveryId, attempt }, close, receipt }) => {
     return { deliveryId, attempt, close, receipt };
   });
-  const values = [first.at.tenantId, JSON.stringify(items)];
-  const rows = await db.query(closingStatements.closeAll, values);
+  const rows = await db.query(closingStatements.closeAll, [tenant, JSON.stringify(items)]);
   return z.array(CloseAttemptAnswer).parse(onlyRow(rows)['answers']);
 }

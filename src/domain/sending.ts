@@ -32,8 +32,9 @@ export interface PolicyDecision {
 
 /** An approval that was found to count, as it is recorded. */
 export interface CarriedApproval {
-  /** The token's own id. */
+  /** The token's own id, for the record. */
   readonly approvalId: string;
+  /** By name: whoever asked for the thing may not be it, which the caller checks. */
   readonly approver: string;
   /** The did:key that has signed it: it counts while the deployment trusts that. */
   readonly key: string;

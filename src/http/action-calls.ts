@@ -1,5 +1,4 @@
 /** Starting and cancelling actions. Who asks is the token's subject, for whom its tenant. */
-import { setMaxListeners } from 'node:events';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
@@ -18,6 +17,7 @@ import {
 import { readAction } from './actions';
 import { requireUse, requireUseOf } from './action-limits';
 import { principalOf } from './authorization';
+import { closingSignal } from './closing-signal';
 import type { HttpDeps } from './deps';
 import { hangUp } from './hang-up';
 import { answer, EVERY_CALL, needs, problems } from './openapi';
@@ -47,14 +47,7 @@ type StartCall = z.output<typeof StartActionBody> &
 
 /** Registers the routes on an instance that requires tokens. */
 export function actionCallRoutes(app: FastifyInstance, deps: HttpDeps): void {
-  const closing = new AbortController();
-  setMaxListeners(0, closing.signal);
-  // Whoever waits is answered with what is known, so that the server can end.
-  app.addHook('preClose', (done) => {
-    closing.abort();
-    done();
-  });
-  startRoute(app, deps, closing.signal);
+  startRoute(app, deps, closingSignal(app));
   cancelRoute(app, deps);
 }
 
@@ -84,8 +77,6 @@ function startRoute(app: FastifyInstance, deps: HttpDeps, closing: AbortSignal):
       const action = await untilFirst([closing, hangUp(reply)], (signal) =>
         start(deps, request, { call, signal }),
       );
-      // A connection that is kept would keep the server.
-      if (closing.aborted) reply.header('connection', 'close');
       return reply.code(action.closedAt === null ? 202 : 200).send(action);
     },
   });

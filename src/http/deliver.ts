@@ -1,5 +1,4 @@
 /** Sending through a connection: one call, once an idempotency key. */
-import { setMaxListeners } from 'node:events';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
@@ -10,6 +9,7 @@ import { untilFirst } from '../domain/signals';
 import { DeliverBody, Delivered, DeliverHeaders } from '../schemas/api-deliver';
 import { canonicalJson } from '../schemas/canonical-json';
 import { principalOf } from './authorization';
+import { closingSignal } from './closing-signal';
 import type { HttpDeps } from './deps';
 import { hangUp } from './hang-up';
 import { answer, EVERY_CALL, needs, problems } from './openapi';
@@ -24,13 +24,7 @@ const BODY_LIMIT_BYTES = Math.ceil(MAX_DELIVER_PAYLOAD_BYTES / 3) * 4 + 16_384;
 
 /** Registers the route on an instance that requires tokens. */
 export function deliverRoutes(app: FastifyInstance, deps: HttpDeps): void {
-  const closing = new AbortController();
-  setMaxListeners(0, closing.signal);
-  // Whoever waits is answered with what is known, so that the server can end.
-  app.addHook('preClose', (done) => {
-    closing.abort();
-    done();
-  });
+  const closing = closingSignal(app);
   app.withTypeProvider<ZodTypeProvider>().route({
     method: 'POST',
     url: '/v1/deliver',
@@ -51,11 +45,9 @@ export function deliverRoutes(app: FastifyInstance, deps: HttpDeps): void {
     },
     handler: async (request, reply) => {
       const order = orderOf(request.headers, request.body);
-      const answered = await untilFirst([closing.signal, hangUp(reply)], (signal) =>
+      const answered = await untilFirst([closing, hangUp(reply)], (signal) =>
         deliver(deps, request, order, signal),
       );
-      // A connection that is kept would keep the server.
-      if (closing.signal.aborted) reply.header('connection', 'close');
       return reply.code(answered.kind === 'settled' ? 200 : 202).send({
         ...answered.delivery,
         ...sentLinks(deps, principalOf(request).tenantId, answered.delivery.deliveryId),

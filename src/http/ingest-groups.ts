@@ -16,10 +16,7 @@ export class IngestGroups {
     this.#groups = new Groups({
       ...{ atOnce: AT_ONCE, maxItems: GROUP_REQUESTS },
       size: { maxBytes: GROUP_BYTES, bytesOf: ({ payload }) => payload.length },
-      together: async (requests) => {
-        const [first] = requests;
-        return first === undefined ? [] : await ingestDeliveries(data, first.tenantId, requests);
-      },
+      together: (tenant, requests) => ingestDeliveries(data, tenant, requests),
       alone: (request) => ingestDelivery(data, request),
     });
   }

@@ -11,6 +11,7 @@ import {
 } from './families/family';
 import { soakFamily } from './families/soak';
 import { BOUNDARIES, type Boundary } from './faults';
+import { SEEDS } from './soak/random';
 import type { Soak } from './soak/schedule';
 
 export type PlanKind = 'full' | 'reduced' | 'chosen' | 'soak';
@@ -44,8 +45,6 @@ export interface PlanWish {
 }
 
 const SHORTEST_SOAK_MS = 30_000;
-/** One more than the greatest. */
-const SEEDS = 2 ** 32;
 
 /**
  * @throws WaybillError `config_invalid` naming what there is, for a name that there is not, and for wishes that

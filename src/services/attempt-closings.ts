@@ -17,7 +17,7 @@ export class AttemptClosings {
   constructor(data: Database) {
     this.#groups = new Groups({
       ...{ atOnce: AT_ONCE, maxItems: GROUP_ATTEMPTS },
-      together: (closings) => closeAttempts(data, closings),
+      together: (tenant, closings) => closeAttempts(data, tenant, closings),
       alone: ({ at, close, receipt }) => closeAttempt(data, at, close, receipt),
     });
   }

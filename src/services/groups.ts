@@ -5,14 +5,14 @@
  */
 import { WaybillError } from '../domain/errors';
 
-export interface GroupOptions<Item, Answer> {
+export interface GroupOptions<Key, Item, Answer> {
   /** Statements of one key at once. More would make smaller groups and not be faster. */
   readonly atOnce: number;
   readonly maxItems: number;
   /** Left out where the largest group of the largest items is small. */
   readonly size?: { readonly maxBytes: number; readonly bytesOf: (item: Item) => number };
-  /** All of them or none; answers in their order. */
-  readonly together: (items: readonly Item[]) => Promise<readonly Answer[]>;
+  /** Two or more of a key, all of them or none; answers in their order. */
+  readonly together: (key: Key, items: readonly Item[]) => Promise<readonly Answer[]>;
   readonly alone: (item: Item) => Promise<Answer>;
 }
 
@@ -28,11 +28,11 @@ interface Line<Item, Answer> {
 }
 
 export class Groups<Key, Item, Answer> {
-  readonly #options: GroupOptions<Item, Answer>;
+  readonly #options: GroupOptions<Key, Item, Answer>;
   /** Of the keys that have something under way. */
   readonly #lines = new Map<Key, Line<Item, Answer>>();
 
-  constructor(options: GroupOptions<Item, Answer>) {
+  constructor(options: GroupOptions<Key, Item, Answer>) {
     this.#options = options;
   }
 
@@ -48,27 +48,29 @@ export class Groups<Key, Item, Answer> {
 
   async #serve(key: Key, line: Line<Item, Answer>): Promise<void> {
     line.underWay += 1;
-    while (line.waiting.length > 0) await this.#write(this.#takeGroup(line.waiting));
+    while (line.waiting.length > 0) await this.#write(key, this.#takeGroup(line.waiting));
     line.underWay -= 1;
     if (line.underWay === 0) this.#lines.delete(key);
   }
 
-  async #write(group: readonly Waiting<Item, Answer>[]): Promise<void> {
+  async #write(key: Key, group: readonly Waiting<Item, Answer>[]): Promise<void> {
+    if (group.length === 1) return this.#eachAlone(group);
     try {
-      const answers = await this.#options.together(group.map(({ item }) => item));
+      const items = group.map(({ item }) => item);
+      const answers = await this.#options.together(key, items);
       for (const [at, { resolve, reject }] of group.entries()) {
         const answer = answers[at];
         if (answer === undefined) reject(new WaybillError('internal', 'one was not answered'));
         else resolve(answer);
       }
-    } catch (error) {
-      if (group.length > 1) await Promise.all(group.map((waiting) => this.#alone(waiting)));
-      else for (const { reject } of group) reject(error);
+    } catch {
+      await this.#eachAlone(group);
     }
   }
 
-  async #alone({ item, resolve, reject }: Waiting<Item, Answer>): Promise<void> {
-    await this.#options.alone(item).then(resolve, reject);
+  async #eachAlone(group: readonly Waiting<Item, Answer>[]): Promise<void> {
+    const { alone } = this.#options;
+    await Promise.all(group.map(({ item, resolve, reject }) => alone(item).then(resolve, reject)));
   }
 
   #takeGroup(waiting: Waiting<Item, Answer>[]): Waiting<Item, Answer>[] {

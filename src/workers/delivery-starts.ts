@@ -9,11 +9,9 @@ import { readDeliveryFacts } from '../db/deliveries';
 import { noticeExpress } from '../db/notices';
 import type { DeliveryAbout, DeliveryRef } from '../domain/delivery-activities';
 import type { DeliveryStarter } from '../http/deps';
+import { BackgroundStarts } from './background-starts';
 import { ExpressNotices } from './express-notices';
 import type { DeliveryWorkflows } from '../temporal/delivery-starter';
-
-/** Starts under way at once; what comes on top is left to the loop. */
-const MAX_PENDING = 200;
 
 export interface DeliveryStartsOptions {
   readonly workflows: DeliveryWorkflows;
@@ -26,15 +24,14 @@ export interface DeliveryStartsOptions {
 export class DeliveryStarts implements DeliveryStarter {
   readonly #workflows: DeliveryWorkflows;
   readonly #data: Database;
-  readonly #log: Logger;
+  readonly #starts: BackgroundStarts;
   readonly #notices: ExpressNotices | null;
-  #pending = 0;
 
   constructor({ workflows, data, log, notify = false }: DeliveryStartsOptions) {
     this.#notices = notify ? new ExpressNotices(() => noticeExpress(data), log) : null;
     this.#workflows = workflows;
     this.#data = data;
-    this.#log = log;
+    this.#starts = new BackgroundStarts((ref, about) => workflows.ensure(ref, about), log);
   }
 
   express(): void {
@@ -42,31 +39,17 @@ export class DeliveryStarts implements DeliveryStarter {
   }
 
   start(ref: DeliveryRef, about: DeliveryAbout): void {
-    if (this.#pending >= MAX_PENDING) return;
-    this.#pending += 1;
-    this.#workflows
-      .ensure(ref, about)
-      .catch((error: unknown) => {
-        this.#missed(ref, error);
-      })
-      .finally(() => {
-        this.#pending -= 1;
-      });
+    this.#starts.begin(ref, about);
   }
 
   nudge(ref: DeliveryRef): void {
     this.#nudge(ref).catch((error: unknown) => {
-      this.#missed(ref, error);
+      this.#starts.missed(ref, error);
     });
   }
 
   async #nudge(ref: DeliveryRef): Promise<void> {
     const facts = await readDeliveryFacts(this.#data, ref);
     if (facts !== null) await this.#workflows.nudge(ref, facts);
-  }
-
-  #missed(ref: DeliveryRef, error: unknown): void {
-    const err = error instanceof Error ? error.message : String(error);
-    this.#log.warn({ ...ref, err }, 'Temporal was not reached; a loop goes on with it');
   }
 }

@@ -60,7 +60,7 @@ test.each<{ point: PointName; calls: number }>([
     { outcome: 'acknowledged', reason: null },
   ]);
   expect(rig.receiver.of(ref.deliveryId)).toHaveLength(calls);
-  await expectOneEnd(ref);
+  await faults.expectOneEnd(ref);
 });
 
 test('one that was acknowledged before its worker died is over, without a workflow', async () => {
@@ -68,7 +68,7 @@ test('one that was acknowledged before its worker died is over, without a workfl
   const ref = await killedAt('attempt.closed');
   expect(await rig.row(ref)).toMatchObject({ state: 'Acknowledged', attempts: 1 });
   await expect(rig.handle(ref).describe()).rejects.toThrow(WorkflowNotFoundError);
-  await expectOneEnd(ref);
+  await faults.expectOneEnd(ref);
 });
 
 test.each<PointName>(['attempt.closed', 'express.started'])(
@@ -80,7 +80,7 @@ test.each<PointName>(['attempt.closed', 'express.started'])(
     expect(await rig.reaches(ref, 'Acknowledged')).toMatchObject({ attempts: 2 });
     expect(await endOf(ref)).toEqual({ state: 'Acknowledged' });
     expect(rig.receiver.of(ref.deliveryId)).toHaveLength(2);
-    await expectOneEnd(ref);
+    await faults.expectOneEnd(ref);
   },
 );
 
@@ -92,15 +92,3 @@ test('one that failed for good before its worker died has its page all the same'
   expect(await rig.says(ref, /Failed/)).toContain('replay');
   await rig.waits(ref);
 });
-
-/** One acknowledgement, told once, receipted once, with no attempt left open. */
-async function expectOneEnd(ref: DeliveryRef): Promise<void> {
-  const { rig } = faults;
-  expect(await rig.events(ref)).toEqual(['delivery-received', 'delivery-dispatched']);
-  expect(await rig.receipts(ref)).toHaveLength(1);
-  const open = await rig.db.rows(
-    'select attempt_no from waybill.delivery_attempts where delivery_id = $1 and closed_at is null',
-    [ref.deliveryId],
-  );
-  expect(open).toEqual([]);
-}

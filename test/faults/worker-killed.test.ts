@@ -3,7 +3,6 @@
  * the target's own records, the rows, the events and the receipt chain.
  */
 import type { PointName } from '../../src/points';
-import type { DeliveryRef } from '../../src/domain/delivery-activities';
 import type { CatalogFixture } from '../support/catalog-fixture';
 import { FaultRig } from '../support/fault-rig';
 
@@ -36,7 +35,7 @@ test.each(STEPS)('a worker killed at $point loses nothing', async ({ point, call
   await rig.handle(ref).result();
   expect(await rig.row(ref)).toMatchObject({ state: 'Acknowledged', attempts });
   expect(rig.receiver.of(ref.deliveryId)).toHaveLength(calls);
-  await expectOneEnd(ref);
+  await faults.expectOneEnd(ref);
   await heir.stop();
 });
 
@@ -51,7 +50,7 @@ test.each<{ point: PointName }>([{ point: 'attend.claimed' }, { point: 'attend.s
     const heir = await faults.worker();
     await rig.reaches(ref, 'Acknowledged', 30_000);
     expect(rig.receiver.of(ref.deliveryId)).toHaveLength(1);
-    await expectOneEnd(ref);
+    await faults.expectOneEnd(ref);
     await heir.stop();
   },
 );
@@ -97,15 +96,3 @@ test('a live delivery whose workflow was terminated in the UI is started again b
   expect(rig.receiver.of(ref.deliveryId)).toHaveLength(2);
   await worker.stop();
 });
-
-/** One acknowledgement, told once, receipted once, with no attempt left open. */
-async function expectOneEnd(ref: DeliveryRef): Promise<void> {
-  const { rig } = faults;
-  expect(await rig.events(ref)).toEqual(['delivery-received', 'delivery-dispatched']);
-  expect(await rig.receipts(ref)).toHaveLength(1);
-  const open = await rig.db.rows(
-    'select attempt_no from waybill.delivery_attempts where delivery_id = $1 and closed_at is null',
-    [ref.deliveryId],
-  );
-  expect(open).toEqual([]);
-}

@@ -2,6 +2,7 @@
  * A rig whose worker and API are real processes, started from the build and killed by the tests.
  * Postgres, Temporal and the target are the rig's.
  */
+import type { DeliveryRef } from '../../src/domain/delivery-activities';
 import type { PointName } from '../../src/points';
 import { DeliveryRig } from './delivery-rig';
 import { WaybillProcesses, type RunningApi, type WaybillProcess } from './processes';
@@ -31,6 +32,18 @@ export class FaultRig {
 
   api(holdAt?: PointName): Promise<RunningApi> {
     return this.#processes.api([], this.#environment(holdAt));
+  }
+
+  /** One acknowledgement, told once, receipted once, with no attempt left open. */
+  async expectOneEnd(ref: DeliveryRef): Promise<void> {
+    const { rig } = this;
+    expect(await rig.events(ref)).toEqual(['delivery-received', 'delivery-dispatched']);
+    expect(await rig.receipts(ref)).toHaveLength(1);
+    const open = await rig.db.rows(
+      'select attempt_no from waybill.delivery_attempts where delivery_id = $1 and closed_at is null',
+      [ref.deliveryId],
+    );
+    expect(open).toEqual([]);
   }
 
   get home(): string {

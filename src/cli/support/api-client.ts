@@ -44,7 +44,7 @@ import { DecisionsClient } from './api-decisions';
 import { given, type Given } from './api-parameters';
 import { ReplaysClient } from './api-replays';
 import { SubscriptionsClient } from './api-subscriptions';
-import { answered, stream, type ApiCall, type CallHow } from './api-transport';
+import { answered, stream, type ApiCall, type Ask, type CallHow } from './api-transport';
 import { SwitchAnswer, TargetPage, type ListTargetsQuery } from '../../schemas/api-targets';
 
 const TIMEOUT_MS = 30_000;
@@ -57,10 +57,11 @@ export class ApiClient {
   readonly #base: string;
   readonly #token: string;
   readonly #api: WaybillClient;
-  readonly connectors = new ConnectorsClient((schema, call) => this.#ask(schema, call));
-  readonly decisions = new DecisionsClient((schema, call) => this.#ask(schema, call));
-  readonly replays = new ReplaysClient((schema, call) => this.#ask(schema, call));
-  readonly subscriptions = new SubscriptionsClient((schema, call) => this.#ask(schema, call));
+  readonly #asks: Ask = (schema, call) => this.#ask(schema, call);
+  readonly connectors = new ConnectorsClient(this.#asks);
+  readonly decisions = new DecisionsClient(this.#asks);
+  readonly replays = new ReplaysClient(this.#asks);
+  readonly subscriptions = new SubscriptionsClient(this.#asks);
 
   /** @param base without a path, e.g. `http://127.0.0.1:7380` */
   constructor(base: string, token: string) {

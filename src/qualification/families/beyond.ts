@@ -1,6 +1,7 @@
 /** Families beyond that page: workers and gateways that die, hosts that cannot be believed, and deliveries. */
 import { DELIVERY_CRASHES, GATEWAY_BOUNDARIES, WORKER_BOUNDARIES } from '../faults';
 import {
+  DELIVERED_ONCE,
   ONE_OF_EACH,
   ofEachWindow,
   type Acceptance,
@@ -16,16 +17,6 @@ const RECOVERED: Acceptance = {
   'open attempts': 0,
   'replica counters that differ from them': 0,
   'quota counters that differ from them': 0,
-};
-
-/** Of one event of the vendor. */
-const DELIVERED_ONCE: Acceptance = {
-  'deliveries of the event': 1,
-  state: 'Acknowledged',
-  'the target took it': true,
-  'delivery ids at the target': 1,
-  'receipt chains': 1,
-  'open attempts': 0,
 };
 
 function killedIn(state: string, effects: number): Acceptance {

@@ -62,7 +62,17 @@ export const ONE_OF_EACH: Acceptance = {
   'receipt chains': 1,
 };
 
-/** The same of several, by name. */
+/** Of one event of the vendor. */
+export const DELIVERED_ONCE: Acceptance = {
+  'deliveries of the event': 1,
+  state: 'Acknowledged',
+  'the target took it': true,
+  'delivery ids at the target': 1,
+  'receipt chains': 1,
+  'open attempts': 0,
+};
+
+/** What is accepted of several, by name. */
 export function ofEach(names: readonly string[], acceptance: Acceptance): Acceptance {
   return Object.fromEntries(
     names.flatMap((name) =>

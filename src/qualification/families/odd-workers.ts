@@ -1,5 +1,5 @@
 /** Families of workers that do not die: one is frozen, and one has another time than everybody else. */
-import { ONE_OF_EACH, ofEach, type FamilyData, type FamilyName } from './family';
+import { DELIVERED_ONCE, ONE_OF_EACH, ofEach, type FamilyData, type FamilyName } from './family';
 
 const HOUR_MS = 3_600_000;
 
@@ -25,14 +25,7 @@ export const ODD_WORKER_FAMILIES = {
         'replicas that it was sent to': 1,
         'open attempts': 0,
       }),
-      ...ofEach(['delivery'], {
-        'deliveries of the event': 1,
-        state: 'Acknowledged',
-        'the target took it': true,
-        'delivery ids at the target': 1,
-        'receipt chains': 1,
-        'open attempts': 0,
-      }),
+      ...ofEach(['delivery'], DELIVERED_ONCE),
       'counters that differ from the open attempts': 0,
     },
     needs: [],

@@ -1,8 +1,11 @@
+/** Seeds are the whole numbers below it, from 0 on. */
+export const SEEDS = 2 ** 32;
+
 /** Numbers that follow from a seed alone, the same on every machine (mulberry32). Not for secrets. */
 export class SeededRandom {
   #state: number;
 
-  /** @param seed 0 to 4294967295 */
+  /** @param seed below `SEEDS` */
   constructor(seed: number) {
     this.#state = seed >>> 0;
   }
@@ -13,7 +16,7 @@ export class SeededRandom {
     let mixed = this.#state;
     mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / SEEDS;
   }
 
   /** A whole number from the one to the other, both included. */

@@ -4,7 +4,7 @@
  */
 import { CONDUCTS, type Fault } from '../faults';
 import { GATEWAYS, HOSTS, WORKERS, type ProcessName } from '../site/topology';
-import { SeededRandom } from './random';
+import { SeededRandom, SEEDS } from './random';
 
 export interface Soak {
   readonly seed: number;
@@ -46,7 +46,7 @@ export function soakSchedule({ seed, durationMs }: Soak): readonly TimedFault[] 
   const random = new SeededRandom(seed);
   const strands = Object.values<StrandData>(STRANDS).map((strand) =>
     // Each strand has a seed of its own: what one of them does moves no other.
-    strandSchedule(strand, new SeededRandom(random.between(0, 4_294_967_295)), durationMs),
+    strandSchedule(strand, new SeededRandom(random.between(0, SEEDS - 1)), durationMs),
   );
   // Stable: faults of one instant stay in the order of their strands.
   return strands.flat().sort((one, other) => one.atMs - other.atMs);

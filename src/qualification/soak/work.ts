@@ -4,6 +4,7 @@ import { ask, recordOf, refOf, stateOf, type Wish } from '../cases/actions';
 import type { CaseContext } from '../cases/context';
 import { eventId, postUntilTaken } from '../cases/vendor';
 import type { Accepted } from '../judging/ledger';
+import { pollUntil } from '../../workers/embedded/poll';
 import { SeededRandom } from './random';
 import type { Soak } from './schedule';
 
@@ -69,15 +70,10 @@ function wishOf(label: string, random: SeededRandom): Wish {
 
 /** The same call until it is answered, as clients do. */
 async function accepted(context: CaseContext, wish: Wish): Promise<boolean> {
-  for (const began = performance.now(); performance.now() - began < PATIENCE_MS;) {
-    const status = await ask(context, wish).then(
-      (answer) => answer.status,
-      () => 0,
-    );
-    if (status === 200 || status === 202) return true;
-    await delay(RETRY_MS);
-  }
-  return false;
+  return await untilTaken(
+    async () => [200, 202].includes((await ask(context, wish)).status),
+    PATIENCE_MS,
+  );
 }
 
 /** Most that need an approval get one; some are denied, some wait for ever. Some others are cancelled. */
@@ -102,9 +98,10 @@ async function follow(context: CaseContext, wish: Wish, then: number): Promise<v
   }
 }
 
-async function untilTaken(tried: () => Promise<boolean>): Promise<void> {
-  for (const began = performance.now(); performance.now() - began < FOLLOW_PATIENCE_MS;) {
-    if (await tried().catch(() => false)) return;
-    await delay(RETRY_MS);
-  }
+/** Whether it was within that time; what fails is tried again. */
+async function untilTaken(
+  tried: () => Promise<boolean>,
+  timeoutMs = FOLLOW_PATIENCE_MS,
+): Promise<boolean> {
+  return await pollUntil(() => tried().catch(() => false), { timeoutMs, intervalMs: RETRY_MS });
 }

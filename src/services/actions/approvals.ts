@@ -11,11 +11,11 @@ import type { AwaitingApproval } from '../../domain/action-activities';
 import type { ActionOrder, ActionRef } from '../../domain/action-service';
 import { aboutAction, type ApprovalAnswer, type ApprovalDecision } from '../../domain/approvals';
 import { WaybillError } from '../../domain/errors';
+import type { CarriedApproval } from '../../domain/sending';
 import { point } from '../../points';
 import {
   type ApprovalRefusal,
   type ApprovalVerdict,
-  type CarriedApproval,
   verifyApproval,
 } from '../../signing/approvals/verify';
 import type { ActionServices } from './action-services';

@@ -3,6 +3,7 @@
  * Time and trust are parameters.
  */
 import { compactVerify, importJWK } from 'jose';
+import type { CarriedApproval } from '../../domain/sending';
 import { type ApprovalClaims, readApprovalToken } from '../../schemas/approval-tokens';
 import type { TrustedApprovers } from '../../schemas/trusted-approvers';
 import { keyOfDid } from '../did-key';
@@ -38,17 +39,6 @@ export const APPROVAL_REFUSALS = [
   'not_yet_valid',
 ] as const;
 export type ApprovalRefusal = (typeof APPROVAL_REFUSALS)[number];
-
-export interface CarriedApproval {
-  /** The token's own id, for the record. */
-  readonly approvalId: string;
-  /** By name: whoever asked for the thing may not be it, which the caller checks. */
-  readonly approver: string;
-  /** The did:key that has signed it. */
-  readonly key: string;
-  /** ISO 8601, UTC. */
-  readonly expiresAt: string;
-}
 
 export type ApprovalVerdict =
   | { readonly ok: true; readonly approval: CarriedApproval }

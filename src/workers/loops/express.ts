@@ -11,6 +11,7 @@ import type { TenantId } from '../../domain/ids';
 import { point } from '../../points';
 import type { AttemptServices } from '../../services/attempt-services';
 import { driveClaimed } from '../../services/express';
+import { BackgroundStarts } from '../background-starts';
 import type { Hint } from './hint';
 
 /** Attempts of one process under way at once; as many as a worker's activities. */
@@ -19,8 +20,6 @@ const SLOTS = 100;
 const BATCH = 32;
 /** Statements of a round at once. */
 const CLAIMS_AT_ONCE = 4;
-/** Workflows being started at once; what comes on top is left to the loop of workflows. */
-const MAX_STARTING = 200;
 /** What is given up still tries to write down that nobody knows what became of it. */
 const CLOSING_PATIENCE_MS = 10_000;
 const STARTING_PATIENCE_MS = 1_000;
@@ -48,7 +47,7 @@ export class ExpressLane {
   readonly #options: ExpressOptions;
   readonly #underWay = new Set<Promise<void>>();
   /** They hold no slot: while Temporal is away the attempts go on. */
-  readonly #starting = new Set<Promise<void>>();
+  readonly #starts: BackgroundStarts;
   readonly #stopping = new AbortController();
   /** Behind which tenant the next round goes on. */
   #after = '';
@@ -58,6 +57,11 @@ export class ExpressLane {
   constructor(options: ExpressOptions) {
     this.#options = options;
     setMaxListeners(0, this.#stopping.signal);
+    const { services, log } = options;
+    this.#starts = new BackgroundStarts(async (ref, about) => {
+      await services.start(ref, about);
+      await point('express.started');
+    }, log);
   }
 
   /** Claims what there is a slot for, each tenant an equal share; true when it found some. */
@@ -88,7 +92,7 @@ export class ExpressLane {
     }, graceMs);
     await allWithin(this.#underWay, graceMs + CLOSING_PATIENCE_MS);
     clearTimeout(giveUp);
-    await allWithin(this.#starting, STARTING_PATIENCE_MS);
+    await allWithin(this.#starts.pending, STARTING_PATIENCE_MS);
   }
 
   async #claim(tenant: TenantId, limit: number): Promise<number> {
@@ -113,7 +117,7 @@ export class ExpressLane {
     const { services, hint, log } = this.#options;
     const driving = driveClaimed(services.attempts, claimed, this.#stopping.signal)
       .then((end) => {
-        if (end === 'for_workflow') this.#start(claimed);
+        if (end === 'for_workflow') this.#starts.begin(claimed.ref, claimed.about);
       })
       .catch((error: unknown) => {
         const err = String(error);
@@ -125,25 +129,6 @@ export class ExpressLane {
         if (wasFull || this.#waiting) hint.wake();
       });
     this.#underWay.add(driving);
-  }
-
-  /** A hint as the API's is: the row says that a workflow is due, and a loop makes it good. */
-  #start({ ref, about }: Claimed): void {
-    if (this.#starting.size >= MAX_STARTING) return;
-    const { services, log } = this.#options;
-    const starting = services
-      .start(ref, about)
-      .then(() => point('express.started'))
-      .catch((error: unknown) => {
-        log.warn(
-          { ...ref, err: String(error) },
-          'Temporal was not reached; a loop goes on with it',
-        );
-      })
-      .then(() => {
-        this.#starting.delete(starting);
-      });
-    this.#starting.add(starting);
   }
 }
 
