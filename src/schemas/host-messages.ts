@@ -29,7 +29,7 @@ const Instant = z.number().nonnegative();
 const Json = z
   .unknown()
   .refine((value) => isShallow(value, MAX_NESTING), {
-    message: `is nested deeper than ${MAX_NESTING} levels`,
+    error: `is nested deeper than ${MAX_NESTING} levels`,
     abort: true,
   })
   .pipe(z.json());

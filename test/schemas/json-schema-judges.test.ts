@@ -38,8 +38,9 @@ test('what the work throws is its own', () => {
 });
 
 test('a request that could never be made up ends the making', () => {
-  const again = { $ref: '#' };
-  const requestSchema = { required: ['a', 'b', 'c'], properties: { a: again, b: again, c: again } };
+  const names = Array.from('abcdefghij');
+  const properties = Object.fromEntries(names.map((name) => [name, { $ref: '#' }]));
+  const requestSchema = { required: names, properties };
   const capability = { capabilityId: 'x', requestSchema } as unknown as ManifestCapability;
   expect(() => samplesFor(capability, {})).toThrow(TooCostly);
 });
