@@ -4,12 +4,14 @@
  * more when its evidence is verified.
  */
 import { BEYOND_FAMILIES } from './families/beyond';
-import { ODD_WORKER_FAMILIES } from './families/odd-workers';
+import { DELIVERY_FAMILIES } from './families/deliveries';
+import { ODD_PROCESS_FAMILIES } from './families/odd-processes';
 import type { FamilyData, FamilyName } from './families/family';
 import { PAGE_FAMILIES } from './families/page';
 
 export const FAMILIES: Readonly<Record<FamilyName, FamilyData>> = {
   ...PAGE_FAMILIES,
   ...BEYOND_FAMILIES,
-  ...ODD_WORKER_FAMILIES,
+  ...DELIVERY_FAMILIES,
+  ...ODD_PROCESS_FAMILIES,
 };

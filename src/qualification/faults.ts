@@ -1,4 +1,5 @@
 /** What a case does to the deployment: data, so that a report can say it and a reader can repeat it. */
+import { LANES, type Lane } from '../domain/lanes';
 import type { ProcessName, WaybillName } from './site/topology';
 
 /** The durable boundaries of an execution at a host; each a name of `src/points.ts`, like those below. */
@@ -23,13 +24,18 @@ export const WORKER_BOUNDARIES = [
 /** Of a gateway: an action is stored, its workflow is asked for; neither is answered yet. */
 export const GATEWAY_BOUNDARIES = ['action.stored', 'action.started'] as const;
 
-/** Of a delivery: verified, accepted, its attempt open, its target's answer there, its attempt closed. */
+/**
+ * Of a delivery: verified, accepted, its attempt open, its target's answer there, its attempt closed; and of the
+ * express lane alone: claimed by its loop, handed over to its workflow.
+ */
 export const DELIVERY_CRASHES = [
-  { process: 'gateway-1', boundary: 'ingest.verified' },
-  { process: 'gateway-1', boundary: 'ingest.committed' },
-  { process: 'worker-1', boundary: 'attempt.opened' },
-  { process: 'worker-1', boundary: 'attempt.answered' },
-  { process: 'worker-1', boundary: 'attempt.closed' },
+  { process: 'gateway-1', boundary: 'ingest.verified', lanes: LANES },
+  { process: 'gateway-1', boundary: 'ingest.committed', lanes: LANES },
+  { process: 'worker-1', boundary: 'express.claimed', lanes: ['express'] },
+  { process: 'worker-1', boundary: 'attempt.opened', lanes: LANES },
+  { process: 'worker-1', boundary: 'attempt.answered', lanes: LANES },
+  { process: 'worker-1', boundary: 'attempt.closed', lanes: LANES },
+  { process: 'worker-1', boundary: 'express.started', lanes: ['express'], targetStatus: 503 },
 ] as const;
 
 export const BOUNDARIES = [
@@ -68,7 +74,15 @@ export type Fault =
   /** From now on the wall clock of this process alone is so far ahead. */
   | { readonly kind: 'clock'; readonly process: WaybillName; readonly aheadMs: number }
   /** SIGKILL where the process stands at the boundary, seen by its marker and by what is stored. */
-  | { readonly kind: 'crash'; readonly process: ProcessName; readonly boundary: Boundary }
+  | {
+      readonly kind: 'crash';
+      readonly process: ProcessName;
+      readonly boundary: Boundary;
+      /** Of a delivery: one in each of these is at the boundary. */
+      readonly lanes?: readonly Lane[];
+      /** What the target answers until then; 200 where it is left out. */
+      readonly targetStatus?: number;
+    }
   | { readonly kind: 'link'; readonly conduct: Conduct }
   /** A token that a host has had is sent to a host once more. */
   | { readonly kind: 'token-replayed'; readonly to: ProcessName }

@@ -45,7 +45,8 @@ export async function inflict(site: Site, fault: Fault): Promise<void> {
   }
 }
 
-async function targetAnswers({ ports }: Site, status: number | null): Promise<void> {
+/** What the target of deliveries answers from now on; null: 200. */
+export async function targetAnswers({ ports }: Site, status: number | null): Promise<void> {
   const { body } = await request(`${localUrl(ports, 'target')}/control/answers`, {
     method: 'PUT',
     headers: { 'content-type': 'application/json' },

@@ -1,6 +1,7 @@
 /** Files that a run writes beside those of its cases. */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
+import { LANES } from '../domain/lanes';
 import { processState } from '../workers/embedded/process-identity';
 import type { EvidenceFolder } from './evidence/folder';
 import { FILES, type CaseRecord, type Teardown } from './evidence/records';
@@ -13,6 +14,7 @@ import {
   CAPABILITIES,
   GATEWAYS,
   HOSTS,
+  INGRESSES,
   INSTANCES,
   LOGINS,
   TENANTS,
@@ -30,6 +32,7 @@ export function topologyOf(site: Site): Readonly<Record<string, unknown>> {
     instances: INSTANCES,
     replicas: HOSTS.map((host) => ({ ...host, peer: keys.hosts[host.name].did })),
     gateways: GATEWAYS,
+    subscriptions: LANES.map((lane) => ({ lane, ingress: INGRESSES[lane] })),
     databaseLogins: (Object.keys(LOGINS) as LoginName[]).map((name) => ({
       ...{ login: loginOf(name), role: LOGINS[name] },
     })),

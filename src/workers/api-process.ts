@@ -9,14 +9,11 @@ import type { Database } from '../db/database';
 import { checkDatabase } from '../db/migrations';
 import { WaybillError } from '../domain/errors';
 import { deliveryId, replayJobId } from '../domain/ids';
-import { isLoopback } from '../domain/loopback';
 import type { HttpDeps, Readiness, ServerDeps } from '../http/deps';
 import { metricsRoute } from '../http/metrics';
 import { callLimits } from '../http/rate-limits';
 import { createServer } from '../http/server';
 import type { TokenVerifier } from '../http/tokens';
-import { developmentTokens } from '../http/tokens/development';
-import { jwksTokens } from '../http/tokens/jwks';
 import { routeTokenTrust } from '../hosts/protocol/route-tokens';
 import type { Config } from '../schemas/config';
 import { actionService } from '../services/actions/starting';
@@ -31,6 +28,7 @@ import { temporalClient, temporalSettings } from '../temporal/connections';
 import { nudging } from './bulk-replay-nudges';
 import { adminDeps } from './admin-deps';
 import { Closers } from './closers';
+import { keptClock, type DatabaseClock } from './database-clock';
 import { openDatabase } from './databases';
 import { DeliveryStarts } from './delivery-starts';
 import { grpcTls, serveGrpc } from './grpc-server';
@@ -39,7 +37,8 @@ import { startPrivateServer } from './private-server';
 import { ingressCounting } from './ingress-counting';
 import { repinning } from './repinning';
 import { processSecrets } from './secrets';
-import { developmentKeyText, loadSigningKeyText } from './signing-keys';
+import { loadSigningKeyText } from './signing-keys';
+import { tokenVerifier } from './token-verifier';
 import { startServices } from './worker-services';
 import { bulkReplayWorkflows, certificationWorkflows, deliveryWorkflows } from './workflows';
 import { certifying } from './certifying';
@@ -98,7 +97,7 @@ async function start(wanted: Wanted, closers: Closers): Promise<Omit<RunningApi,
   const { api, ingress, lifecycle, admin, grpc } = options.serve;
   const tls = grpc ? await grpcTls(config) : null;
   // Nobody asks an ingress for a token, nor a host.
-  const tokens = api || admin || grpc ? await tokenVerifier(config) : null;
+  const tokensAt = api || admin || grpc ? await tokenVerifier(config) : null;
   const open = (served: boolean, role: ServedRole) =>
     served ? openPool(wanted, closers, role) : null;
   const pools: Pools = {
@@ -107,11 +106,13 @@ async function start(wanted: Wanted, closers: Closers): Promise<Omit<RunningApi,
     control: await open(admin, 'waybill_control'),
   };
   const telemetry = createTelemetry({ service: 'waybill-api' });
+  const clock = pools.data === null ? null : await keptClock(pools.data, closers, log);
+  const tokens = clock === null ? null : (tokensAt?.(() => clock.nowMs()) ?? null);
   const common = await commonParts({ ...wanted, pools, tokens, telemetry });
   const parts =
-    pools.data === null
+    pools.data === null || clock === null
       ? null
-      : httpDeps({ ...common, data: pools.data, client: openTemporal(closers) }, closers);
+      : httpDeps({ ...common, data: pools.data, clock, client: openTemporal(closers) }, closers);
   const server = createServer(parts ?? { ...serverDeps(common), serve: null });
   const metrics = await serveMetrics(config, log, telemetry);
   closers.add(() => metrics?.close());
@@ -192,6 +193,7 @@ function serverDeps({ config, log, pools, signingKey }: CommonParts): ServerDeps
 
 interface Parts extends CommonParts {
   readonly data: Database;
+  readonly clock: DatabaseClock;
   readonly client: TemporalClient;
 }
 
@@ -221,7 +223,8 @@ function httpDeps(parts: Parts, closers: Closers): HttpDeps {
     certifications: certifying(certificationWorkflows(config, parts.client), signingKey),
     actions: actionService(starting),
     repin: repinning(starting, signingKey, closers),
-    exportReceipts: (tenant) => exportReceipts({ data, signingKey, nowMs: Date.now }, tenant),
+    exportReceipts: (tenant) =>
+      exportReceipts({ data, signingKey, nowMs: () => parts.clock.nowMs() }, tenant),
     temporalUi: config.http.temporalUi,
     namespace: temporalSettings().namespace,
     serve: servedParts(parts),
@@ -273,28 +276,4 @@ async function readiness({ data, fleet, control }: Pools): Promise<Readiness> {
     const why = error instanceof WaybillError ? error.message : 'the check failed';
     return { ready: false, checks: { postgres: why } };
   }
-}
-
-async function tokenVerifier(config: Config): Promise<TokenVerifier> {
-  const { jwksUrl, issuer, audience } = config.tokens;
-  if (jwksUrl !== null) {
-    if (issuer === null) {
-      throw new WaybillError(
-        'config_invalid',
-        'WAYBILL_TOKEN_JWKS_URL needs WAYBILL_TOKEN_ISSUER',
-        {
-          field: 'WAYBILL_TOKEN_ISSUER',
-        },
-      );
-    }
-    return jwksTokens({ jwksUrl: new URL(jwksUrl), issuer, audience });
-  }
-  if (!isLoopback(config.http.host)) {
-    throw new WaybillError(
-      'dev_key_outside_loopback',
-      `WAYBILL_HOST is ${config.http.host}: set WAYBILL_TOKEN_JWKS_URL, or listen on 127.0.0.1`,
-    );
-  }
-  const key = await importSigningKey(await developmentKeyText(config));
-  return developmentTokens(key.publicJwk);
 }

@@ -2,8 +2,12 @@
  * The database's clock for what this process signs: read now and then, and carried on by the
  * monotonic clock in between, so that nothing depends on the clock of a worker's machine.
  */
+import type { Logger } from 'pino';
 import { databaseNowMs } from '../db/clock';
 import type { Database } from '../db/database';
+import type { Closers } from './closers';
+
+export const CLOCK_INTERVAL_MS = 30_000;
 
 export class DatabaseClock {
   readonly #database: Database;
@@ -31,4 +35,22 @@ export class DatabaseClock {
     this.#readMs = await databaseNowMs(this.#database);
     this.#atMs = atMs;
   }
+}
+
+/** One that is read now and then until `closers` end; while the database is away it goes on by itself. */
+export async function keptClock(
+  database: Database,
+  closers: Closers,
+  log: Logger,
+): Promise<DatabaseClock> {
+  const clock = await DatabaseClock.read(database);
+  const timer = setInterval(() => {
+    clock.refresh().catch((error: unknown) => {
+      log.warn({ err: String(error) }, "the database's clock could not be read");
+    });
+  }, CLOCK_INTERVAL_MS);
+  closers.add(() => {
+    clearInterval(timer);
+  });
+  return clock;
 }

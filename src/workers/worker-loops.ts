@@ -9,7 +9,7 @@ import type { PublishingServices } from '../services/event-publishing';
 import type { Telemetry } from '../telemetry/telemetry';
 import type { temporalClient } from '../temporal/connections';
 import type { DeliveryWorkflows } from '../temporal/delivery-starter';
-import type { DatabaseClock } from './database-clock';
+import { CLOCK_INTERVAL_MS, type DatabaseClock } from './database-clock';
 import { databaseOptions } from './databases';
 import { attendRound, gateWalk } from './loops/attend';
 import { attendActionsRound } from './loops/attend-actions';
@@ -24,7 +24,6 @@ import { actionWorkflows, bulkReplayWorkflows, deliveryWorkflows } from './workf
 
 const ATTEND_INTERVAL_MS = 500;
 const EXPRESS_INTERVAL_MS = 50;
-const CLOCK_INTERVAL_MS = 30_000;
 
 export interface LoopContext {
   readonly config: Config;

@@ -1,11 +1,14 @@
 /**
- * A worker process whose clock is an hour off carries an action out. Real: the worker process, the host,
- * the provider, Postgres, Temporal. Doubled: `Date` of the worker process, from its first statement on.
- * Asserted: what Postgres counts by its own clock, the claims of the token that the host got, one effect.
+ * A worker process whose clock is an hour off carries an action out, and an API judges tokens. Real: the
+ * processes, the host, the provider, Postgres, Temporal. Doubled: `Date` of the process, from its first
+ * statement on. Asserted: what Postgres counts by its own clock, the claims of the token that the host got,
+ * one effect; which tokens the API takes.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Server } from 'node:net';
 import path from 'node:path';
+import { issueDevelopmentToken } from '../../src/http/tokens/development';
+import { importSigningKey } from '../../src/signing/keys';
 import { ActionRig } from '../support/action-rig';
 import { WaybillProcess } from '../support/processes';
 import { required } from '../support/test-database';
@@ -53,8 +56,8 @@ function tokenTimes(): { readonly iat: number; readonly exp: number } {
   return JSON.parse(claims) as { iat: number; exp: number };
 }
 
-/** A worker in whose process and threads it is that much later. */
-function workerAhead(byMs: number): WaybillProcess {
+/** A process in which, threads included, it is that much later. */
+function ahead(byMs: number, args: readonly string[]): WaybillProcess {
   const preload = path.join(rig.folder, `clock-${byMs}.cjs`);
   writeFileSync(
     preload,
@@ -68,21 +71,49 @@ function workerAhead(byMs: number): WaybillProcess {
      };
      process.stderr.write(JSON.stringify({ msg: 'clock', now: Date.now() }) + '\\n');`,
   );
-  return new WaybillProcess(['worker', '--queues', 'actions'], {
+  return new WaybillProcess(args, {
     NODE_OPTIONS: `--require ${preload}`,
     DATABASE_URL: rig.db.url,
     TEMPORAL_ADDRESS: required('WAYBILL_TEST_TEMPORAL_ADDRESS'),
     WAYBILL_TASK_QUEUE_PREFIX: rig.queuePrefix,
     WAYBILL_HOME: rig.folder,
     WAYBILL_HEALTH_PORT: '0',
+    WAYBILL_PORT: '0',
     WAYBILL_POOL_SIZE: '4',
   });
 }
 
+test('a token is over when it is over, for an API an hour behind, too', async () => {
+  const key = await importSigningKey(rig.keyText);
+  writeFileSync(path.join(rig.folder, 'keys', 'development-tokens.jwk'), rig.keyText, {
+    mode: 0o600,
+  });
+  const api = ahead(-HOUR_MS, ['api', '--serve', 'api']);
+  const statusWith = async (url: string, issuedAgoMs: number) => {
+    const issuedAt = new Date(Date.now() - issuedAgoMs);
+    const who = {
+      tenantId: 'acme',
+      subject: 'ada',
+      scopes: ['factory.actions.read'],
+      lifetimeS: 120,
+    };
+    const token = await issueDevelopmentToken(key, { ...who, issuedAt });
+    const headers = { authorization: `Bearer ${token}` };
+    return (await fetch(`${url}/v1/actions/none`, { headers })).status;
+  };
+  try {
+    const { url } = await api.logged('api started');
+    expect(await statusWith(String(url), 0)).toBe(404);
+    expect(await statusWith(String(url), HOUR_MS / 2)).toBe(401);
+  } finally {
+    await api.kill();
+  }
+});
+
 test.each([HOUR_MS, -HOUR_MS])(
   'an action is carried out as ever by a worker that is %i ms ahead',
   async (byMs) => {
-    const worker = workerAhead(byMs);
+    const worker = ahead(byMs, ['worker', '--queues', 'actions']);
     sent = '';
     try {
       const { now } = await worker.logged('clock');

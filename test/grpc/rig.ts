@@ -60,7 +60,7 @@ export class GrpcRig {
       log: pino({ level: 'debug' }, { write: (line) => void this.log.push(line) }),
       catalog: capabilityCatalog(this.db.as('waybill_data')),
       deliver: () => Promise.reject(new Error('nothing is sent here')),
-      tokens: developmentTokens(this.key.publicJwk),
+      tokens: developmentTokens(this.key.publicJwk, Date.now),
       callLimits: callLimits(DEFAULT_CALL_RATES),
       ready: () => Promise.resolve({ ready: this.ready, checks: {} }),
       newRequestId: randomUUID,

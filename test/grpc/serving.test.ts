@@ -142,7 +142,7 @@ test('a port that is taken is named with the setting that changes it', async () 
     log: pino({ level: 'silent' }),
     data: rig.db.as('waybill_data'),
     deliver: () => Promise.reject(new Error('nothing is sent here')),
-    tokens: developmentTokens(rig.key.publicJwk),
+    tokens: developmentTokens(rig.key.publicJwk, Date.now),
     callLimits: callLimits(DEFAULT_CALL_RATES),
     tls: null,
     ready: () => Promise.resolve({ ready: true, checks: {} }),

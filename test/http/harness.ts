@@ -112,7 +112,7 @@ export class Harness {
 
   #deps(): HttpDeps {
     const data = this.db.as('waybill_data');
-    const tokens = developmentTokens(this.key.publicJwk);
+    const tokens = developmentTokens(this.key.publicJwk, Date.now);
     const log = pino({ level: 'debug' }, { write: (line) => void this.log.push(line) });
     return {
       data,

@@ -72,7 +72,7 @@ describe('the server', () => {
     [{ api: true, ingress: false }, 404, 200],
     [{ api: false, ingress: true }, 202, 404],
   ])('serves only what it is told to: %j', async (wanted, ingressStatus, apiStatus) => {
-    const tokens = developmentTokens(h.key.publicJwk);
+    const tokens = developmentTokens(h.key.publicJwk, Date.now);
     const app = await h.alsoServe({
       serve: { ingress: wanted.ingress, api: wanted.api ? { tokens } : null, admin: null },
     });

@@ -40,7 +40,12 @@ describe('a token of an identity provider', () => {
       response.end(JSON.stringify({ keys: served }));
     });
     await new Promise<void>((done) => provider.listen(0, '127.0.0.1', done));
-    tokens = jwksTokens({ jwksUrl: urlOf(provider), issuer: ISSUER, audience: AUDIENCE });
+    tokens = jwksTokens({
+      jwksUrl: urlOf(provider),
+      issuer: ISSUER,
+      audience: AUDIENCE,
+      nowMs: Date.now,
+    });
   });
   afterAll(() => new Promise((done) => provider.close(done)));
 
@@ -87,6 +92,38 @@ describe('a token of an identity provider', () => {
     expect(await codeOf(`Bearer ${await token({ notBeforeInS: 60 })}`)).toBe('unauthenticated');
   });
 
+  it('is judged by the time that is told, whatever the clock of this process says', async () => {
+    const byThen = jwksTokens({
+      ...{ jwksUrl: urlOf(provider), issuer: ISSUER, audience: AUDIENCE },
+      nowMs: () => Date.now() + 3_600_000,
+    });
+    expect(await refusal(byThen, `Bearer ${await token()}`)).toBe('unauthenticated');
+    await byThen.verify(`Bearer ${await token({ expiresInS: 3_650, notBeforeInS: 3_550 })}`);
+  });
+
+  it('meets a new key also where this process was an hour ahead when the others were fetched', async () => {
+    const real = Date.now;
+    const clock = jest.spyOn(Date, 'now').mockImplementation(() => real() + 3_600_000);
+    const jumping = jwksTokens({
+      ...{ jwksUrl: urlOf(provider), issuer: ISSUER, audience: AUDIENCE, nowMs: real },
+    });
+    const before = served;
+    try {
+      await jumping.verify(`Bearer ${await token()}`);
+      clock.mockRestore();
+      const next = await generateKeyPair('ES256', { extractable: true });
+      served = [{ ...(await exportJWK(next.publicKey)), kid: 'k8', alg: 'ES256' }];
+      const fresh = `Bearer ${await token({ key: next.privateKey, kid: 'k8' })}`;
+      await until('the new key counts', async () =>
+        (await refusal(jumping, fresh)) === 'accepted' ? true : null,
+      );
+      expect(await refusal(jumping, `Bearer ${await token()}`)).toBe('unauthenticated');
+    } finally {
+      clock.mockRestore();
+      served = before;
+    }
+  });
+
   it.each<[string, Changes]>([
     ['another issuer', { issuer: 'https://elsewhere.example.test/' }],
     ['another audience', { audience: 'other' }],
@@ -109,7 +146,13 @@ describe('a token of an identity provider', () => {
 
   it('counts when a key signed it that the provider has taken on since', async () => {
     const rotating = jwksTokens({
-      ...{ jwksUrl: urlOf(provider), issuer: ISSUER, audience: AUDIENCE, cooldownMs: 50 },
+      ...{
+        jwksUrl: urlOf(provider),
+        issuer: ISSUER,
+        audience: AUDIENCE,
+        nowMs: Date.now,
+        cooldownMs: 50,
+      },
     });
     await rotating.verify(`Bearer ${await token()}`);
     const next = await generateKeyPair('ES256', { extractable: true });
@@ -145,7 +188,12 @@ describe('a token of an identity provider', () => {
     const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 1024 });
     const before = served;
     served = [...served, { ...publicKey.export({ format: 'jwk' }), kid: 'weak', alg: 'RS256' }];
-    const fresh = jwksTokens({ jwksUrl: urlOf(provider), issuer: ISSUER, audience: AUDIENCE });
+    const fresh = jwksTokens({
+      jwksUrl: urlOf(provider),
+      issuer: ISSUER,
+      audience: AUDIENCE,
+      nowMs: Date.now,
+    });
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
     const signed = `${part({ alg: 'RS256', kid: 'weak' })}.${part({ sub: 'ada', tenant: 'acme' })}`;
     const signature = sign('sha256', Buffer.from(signed), privateKey).toString('base64url');
@@ -193,7 +241,12 @@ describe('a token of an identity provider', () => {
     });
     await new Promise<void>((done) => broken.listen(0, '127.0.0.1', done));
     const url = urlOf(broken);
-    const unfetched = jwksTokens({ jwksUrl: url, issuer: ISSUER, audience: AUDIENCE });
+    const unfetched = jwksTokens({
+      jwksUrl: url,
+      issuer: ISSUER,
+      audience: AUDIENCE,
+      nowMs: Date.now,
+    });
     const good = `Bearer ${await token()}`;
     const startedMs = performance.now();
     for (let n = 0; n < 50; n += 1) {
@@ -245,7 +298,7 @@ describe('the API', () => {
       .setIssuer('waybill')
       .setExpirationTime('10m')
       .sign(h.key.privateKey);
-    expect(await refusal(developmentTokens(h.key.publicJwk), `Bearer ${receipt}`)).toBe(
+    expect(await refusal(developmentTokens(h.key.publicJwk, Date.now), `Bearer ${receipt}`)).toBe(
       'unauthenticated',
     );
   });

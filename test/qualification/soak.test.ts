@@ -2,13 +2,8 @@
  * The schedule of a soak, and the ledger at its end. Real: Postgres, signatures, the product's own steps, the
  * provider's records. Nothing is broken here but the records: each doctored one is found in its own count.
  */
-import { SOUND_LEDGER } from '../../src/qualification/families/soak';
-import {
-  ledgerOf,
-  type Accepted,
-  type Ledger,
-  type TargetEntry,
-} from '../../src/qualification/judging/ledger';
+import { SOUND_LEDGER, type Ledger } from '../../src/qualification/families/soak';
+import { ledgerOf, type Accepted, type TargetEntry } from '../../src/qualification/judging/ledger';
 import { poolOf } from '../../src/qualification/site/databases';
 import { soakPlan } from '../../src/qualification/plan';
 import { postgresLedger } from '../../src/qualification/provider/postgres-ledger';
@@ -66,6 +61,8 @@ describe('the schedule', () => {
       'workers',
     ]);
     expect(new Set(schedule.map(({ kind }) => kind)).size).toBe(8);
+    const clocks = schedule.flatMap((fault) => (fault.kind === 'clock' ? [fault.process] : []));
+    expect([...new Set(clocks)].sort()).toEqual(['gateway-1', 'gateway-2', 'worker-1', 'worker-2']);
   });
 
   test('is the data of its case, after the baseline', () => {
@@ -79,7 +76,7 @@ describe('the schedule', () => {
 describe('the ledger', () => {
   let db: TestDatabase;
   let provider: TestDatabase;
-  const accepted = { actions: ['one', 'two'], events: ['event-1'] };
+  const accepted = { actions: ['one', 'two'], events: { durable: ['event-1'], express: [] } };
   const target: TargetEntry[] = [];
 
   const readsOf = (database: TestDatabase) => ({
@@ -141,6 +138,10 @@ describe('the ledger', () => {
     `update waybill.actions set state = '${state}', result_outcome = '${outcome}' where action_id = 'one'`,
     `update waybill.receipts set kind = 'action_${state}' where subject = 'action/one'`,
   ];
+  /** A second attempt that was opened before the first one was closed. */
+  const OVERLAP = `insert into waybill.delivery_attempts
+    select (jsonb_populate_record(t, jsonb_build_object('attempt_no', 2,
+      'opened_at', t.closed_at - interval '1 millisecond'))).* from waybill.delivery_attempts t`;
   const EXTERNAL = `update waybill.capabilities set side_effect = 'external'`;
 
   test('is sound where nothing was doctored, whatever was done', async () => {
@@ -153,10 +154,12 @@ describe('the ledger', () => {
   });
 
   test('misses what was accepted and is not there', async () => {
-    const lost = { actions: [...accepted.actions, 'lost'], events: ['event-1', 'event-2'] };
+    const events = { durable: ['event-1', 'event-2'], express: ['event-3'] };
+    const lost = { actions: [...accepted.actions, 'lost'], events };
     expect(notSound(await ledger(lost))).toEqual([
       'accepted actions that are not there',
-      'accepted events that are not there',
+      'durable: accepted events that are not there',
+      'express: accepted events that are not there',
     ]);
   });
 
@@ -177,15 +180,20 @@ describe('the ledger', () => {
       ],
     ],
     [
-      'deliveries that are not at an end',
+      'durable: deliveries that are not at an end',
       [
         `update waybill.deliveries set state = 'Dispatched', settled_at = null, attend_at = now()`,
         `delete from waybill.receipts where subject like 'delivery/%'`,
       ],
     ],
     [
-      'deliveries with an open attempt',
+      'durable: deliveries with an open attempt',
       [`update waybill.delivery_attempts set closed_at = null, outcome = null`],
+    ],
+    ['durable: deliveries with attempts that overlap', [OVERLAP]],
+    [
+      "durable: attempts by the loop that are not the loop's",
+      [`update waybill.delivery_attempts set owner = 'express@1'`],
     ],
     [
       'actions with more than one effect',
@@ -227,9 +235,26 @@ describe('the ledger', () => {
       select (jsonb_populate_record(d, jsonb_build_object('delivery_id', gen_random_uuid(),
         'dedup_key', 'other'))).* from waybill.deliveries d`;
     expect(await red(again)).toEqual([
-      'events that are there more than once',
-      'acknowledged deliveries that the target did not take',
+      'durable: events that are there more than once',
+      'durable: acknowledged deliveries that the target did not take',
       'ends without their receipt',
+    ]);
+  });
+
+  test('is red in the lane that it was in', async () => {
+    const moved = `update waybill.deliveries set lane = 'express'`;
+    const missing = 'durable: accepted events that are not there';
+    expect(await red(moved)).toEqual([missing]);
+    expect(await red(moved, OVERLAP)).toEqual([
+      missing,
+      'express: deliveries with attempts that overlap',
+    ]);
+    const byLoop = `update waybill.delivery_attempts set owner = 'express@1'`;
+    expect(await red(moved, byLoop)).toEqual([missing]);
+    expect(await red(moved, OVERLAP, byLoop)).toEqual([
+      missing,
+      'express: deliveries with attempts that overlap',
+      "express: attempts by the loop that are not the loop's",
     ]);
   });
 
@@ -237,10 +262,10 @@ describe('the ledger', () => {
     const [taken] = target;
     if (taken === undefined) throw new Error('it took one');
     expect(notSound(await ledger(accepted, []))).toEqual([
-      'acknowledged deliveries that the target did not take',
+      'durable: acknowledged deliveries that the target did not take',
     ]);
     expect(notSound(await ledger(accepted, [taken, { ...taken, deliveryId: 'else' }]))).toEqual([
-      'events with more than one id at the target',
+      'durable: events with more than one id at the target',
       'ids at the target that no delivery has',
     ]);
   });

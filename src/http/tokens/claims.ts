@@ -31,6 +31,8 @@ const Claims = z.object({
 export interface TokenKeys extends TokenIssuer {
   readonly keys: JWTVerifyGetKey;
   readonly algorithms: readonly string[];
+  /** What time it is for `exp` and `nbf`, in ms since the epoch; the database's (docs/architecture, "Time"). */
+  readonly nowMs: () => number;
 }
 
 /**
@@ -40,12 +42,13 @@ export interface TokenKeys extends TokenIssuer {
  */
 export async function principalOf(
   authorization: string | undefined,
-  { issuer, audience, keys, algorithms }: TokenKeys,
+  { issuer, audience, keys, algorithms, nowMs }: TokenKeys,
 ): Promise<Principal> {
   const verified = await jwtVerify(bearerToken(authorization), keys, {
     issuer,
     audience,
     algorithms: [...algorithms],
+    currentDate: new Date(nowMs()),
     clockTolerance: CLOCK_SKEW_S,
     requiredClaims: ['exp', 'sub', 'tenant'],
   }).catch((error: unknown) => {

@@ -13,8 +13,11 @@ const DEVELOPMENT_ISSUER: TokenIssuer = {
   audience: 'urn:waybill:api',
 };
 
-/** Accepts tokens that were signed with this key and say that they are development tokens. */
-export function developmentTokens(publicJwk: PublicJwk): TokenVerifier {
+/**
+ * Accepts tokens that were signed with this key and say that they are development tokens.
+ * @param nowMs what time it is for them, in ms since the epoch
+ */
+export function developmentTokens(publicJwk: PublicJwk, nowMs: () => number): TokenVerifier {
   const keys = createLocalJWKSet({ keys: [{ ...publicJwk }] });
   return {
     verify: (authorization) =>
@@ -22,6 +25,7 @@ export function developmentTokens(publicJwk: PublicJwk): TokenVerifier {
         ...DEVELOPMENT_ISSUER,
         keys,
         algorithms: [signatureAlgorithm],
+        nowMs,
       }),
   };
 }

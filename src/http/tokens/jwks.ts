@@ -26,24 +26,32 @@ const PAUSE_MS = 1_000;
 /** A key that is no longer in the set is not believed for longer than that. */
 const KEPT_MS = 600_000;
 
+/** More than that between two readings is no correction of a clock. */
+const JUMP_MS = 5_000;
+
 export interface JwksOptions extends TokenIssuer {
   readonly jwksUrl: URL;
+  /** What time it is for tokens, in ms since the epoch. */
+  readonly nowMs: () => number;
   /** Between two fetches; 30 s unless told. */
   readonly cooldownMs?: number;
 }
 
 /** The keys are fetched at first use, kept, and fetched again for a key id that is not known. */
 export function jwksTokens({ jwksUrl, issuer, audience, ...options }: JwksOptions): TokenVerifier {
-  const { cooldownMs = COOLDOWN_MS } = options;
-  const remote = createRemoteJWKSet(jwksUrl, {
-    timeoutDuration: FETCH_TIMEOUT_MS,
-    cooldownDuration: cooldownMs,
-    cacheMaxAge: KEPT_MS,
-    [customFetch]: seldom(Math.min(cooldownMs, PAUSE_MS)),
-  });
+  const { cooldownMs = COOLDOWN_MS, nowMs } = options;
+  const fetched = seldom(Math.min(cooldownMs, PAUSE_MS));
+  const remote = anewAfterJumps(() =>
+    createRemoteJWKSet(jwksUrl, {
+      timeoutDuration: FETCH_TIMEOUT_MS,
+      cooldownDuration: cooldownMs,
+      cacheMaxAge: KEPT_MS,
+      [customFetch]: fetched,
+    }),
+  );
   const keys: JWTVerifyGetKey = async (header, token) => {
     try {
-      return await remote(header, token);
+      return await remote()(header, token);
     } catch (error) {
       if (TOKEN_FAULTS.some((fault) => error instanceof fault)) throw error;
       throw new WaybillError('token_keys_unavailable', '', { cause: error });
@@ -51,7 +59,24 @@ export function jwksTokens({ jwksUrl, issuer, audience, ...options }: JwksOption
   };
   return {
     verify: (authorization) =>
-      principalOf(authorization, { issuer, audience, keys, algorithms: ALGORITHMS }),
+      principalOf(authorization, { issuer, audience, keys, algorithms: ALGORITHMS, nowMs }),
+  };
+}
+
+/**
+ * jose takes the age of a key set by the clock of this process: where that has jumped, the set is another one,
+ * so that no key is believed for longer because of it.
+ */
+function anewAfterJumps<Value>(make: () => Value): () => Value {
+  const wallMs = () => Date.now() - performance.now();
+  let madeAtMs = wallMs();
+  let value = make();
+  return () => {
+    if (Math.abs(wallMs() - madeAtMs) > JUMP_MS) {
+      madeAtMs = wallMs();
+      value = make();
+    }
+    return value;
   };
 }
 

@@ -1,8 +1,9 @@
-/** Deliveries while gateways, workers, target, Temporal and Postgres fail. */
+/** Deliveries of both lanes while target, Temporal and Postgres fail: under the same fault, each lane counted by itself. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
+import { LANES } from '../../domain/lanes';
 import { statusAndCode } from '../client';
-import { inWindow } from '../families/family';
+import { of } from '../families/family';
 import {
   APPROVED_CAPABILITY,
   approvedOnceAsked,
@@ -13,89 +14,52 @@ import {
   type Wish,
 } from './actions';
 import { becomes, type CaseContext, type Proof } from './context';
-import { countOf, eachIn, idsOf, judgeEvent, liveOf, recordsOf, statesOf } from './events';
-import { eventId, postOnce, postUntilTaken } from './vendor';
-import { crashesOf, CrashWindow, type Crash } from './windows';
-
-export const deliveryCrashWindows: Proof = async (context) => {
-  for (const crash of crashesOf(context)) await deliveryWindow(context, crash);
-};
-
-async function deliveryWindow(context: CaseContext, crash: Crash): Promise<void> {
-  const { site } = context;
-  const window = new CrashWindow(context, crash.boundary);
-  const label = `event-${crash.boundary}`;
-  const doomed = site.node(crash.process === 'gateway-1' ? 'gateway-1' : 'worker-1');
-  const isWorker = doomed.name === 'worker-1';
-  await Promise.all([doomed.stop(), isWorker ? site.process('worker-2').stop() : null]);
-  await doomed.startWith({ WAYBILL_HOLD_AT: crash.boundary });
-  const first = postOnce(context, label, 'gateway-1').then(
-    ({ status, body }) => {
-      window.tried(status, body);
-    },
-    (error: unknown) => {
-      window.tried(null, String(error));
-    },
-  );
-  const marker = await doomed.marker(crash.boundary);
-  if (isWorker) await site.process('worker-2').start();
-  const before = await context.judge.deliveriesOf(eventId(context, label));
-  const requests = (await recordsOf(context, label)).length;
-  await context.inflict(crash);
-  window.checkpoint(marker, {
-    'deliveries when it was killed': before.length,
-    'requests at the target when it was killed': requests,
-  });
-  await first;
-  const { accepted, answers } = await postUntilTaken(context, label);
-  window.tried(accepted ? 202 : null, answers);
-  await judgeEvent(context, label, (what) => inWindow(crash.boundary, what));
-  const [delivery] = await liveOf(context, label);
-  window.result({ delivery, receipts: await context.judge.receiptsOf(delivery?.id ?? '') });
-  await doomed.start();
-}
+import { countIn, eachIn, judgeEvent, liveOf, observeSeveral, recordsOf } from './events';
+import { eventId, inEachLane, postEach, postOnce, type VendorEvent } from './vendor';
 
 /** Failed while the target refuses; replayed by one job under the ids that they have. */
 export const targetDown: Proof = async (context) => {
   const [down, up] = context.faults;
   const labels = ['down-1', 'down-2', 'down-3'];
+  const events = inEachLane(...labels);
   if (down !== undefined) await context.inflict(down);
-  for (const label of labels) await postUntilTaken(context, label);
-  await eachIn(context, labels, 'Failed');
-  const failed = await statesOf(context, labels);
-  context.observe('failed while it was down', failed.filter((state) => state === 'Failed').length);
+  await postEach(context, events);
+  await eachIn(context, events, 'Failed');
+  await eachLane(events, async (lane, ofLane) => {
+    context.observe(of(lane, 'failed while it was down'), await countIn(context, ofLane, 'Failed'));
+    const requests = await recordsOf(context, ...ofLane);
+    context.observe(of(lane, 'requests while it was down'), requests.length);
+  });
   if (up !== undefined) await context.inflict(up);
   await replayAll(context);
-  await eachIn(context, labels, 'Acknowledged');
-  const states = await statesOf(context, labels);
-  const acknowledged = states.filter((state) => state === 'Acknowledged').length;
-  context.observe('acknowledged after the replay', acknowledged);
-  context.observe('deliveries of the events', await countOf(context, labels));
-  const taken = await Promise.all(labels.map((label) => recordsOf(context, label)));
-  const ids = taken
-    .flat()
-    .filter(({ status }) => status === 200)
-    .map((one) => one.deliveryId);
-  context.observe('delivery ids that the target took', new Set(ids).size);
-  const known = new Set(await idsOf(context, labels));
-  const foreign = ids.filter((id) => id === null || !known.has(id));
-  context.observe('ids at the target that no delivery has', foreign.length);
-  let chains = 0;
-  for (const id of known) chains += await context.judge.deliveryChains(id);
-  context.observe('receipt chains', chains);
+  await eachIn(context, events, 'Acknowledged');
+  await eachLane(events, async (lane, ofLane) => {
+    const live = await observeSeveral(context, lane, ofLane);
+    const records = await recordsOf(context, ...ofLane);
+    const ids = records.filter(({ status }) => status === 200).map((one) => one.deliveryId);
+    context.observe(of(lane, 'delivery ids that the target took'), new Set(ids).size);
+    const known = new Set(live.map(({ id }) => id));
+    const foreign = ids.filter((id) => id === null || !known.has(id));
+    context.observe(of(lane, 'ids at the target that no delivery has'), foreign.length);
+    let chains = 0;
+    for (const id of known) chains += await context.judge.deliveryChains(id);
+    context.observe(of(lane, 'receipt chains'), chains);
+  });
 };
 
 export const temporalOutage: Proof = async (context) => {
-  const labels = ['away-1', 'away-2', 'away-3'];
+  const events = inEachLane('away-1', 'away-2', 'away-3');
   const wish: Wish = {
     ...{ tenant: 'acme', label: 'away', capability: APPROVED_CAPABILITY },
     request: { title: 'While Temporal is away' },
   };
   const ref = refOf(context, 'acme', 'away');
   const approved = approvedOnceAsked(context, ref);
-  const answers: string[] = [];
+  const answers = new Map(LANES.map((lane) => [lane, [] as string[]]));
   const post = async (label: string) => {
-    answers.push(statusAndCode(await postOnce(context, label)));
+    for (const event of inEachLane(label)) {
+      answers.get(event.lane)?.push(statusAndCode(await postOnce(context, event)));
+    }
   };
   const [kill, away, start] = context.faults;
   if (kill !== undefined) await context.inflict(kill);
@@ -110,15 +74,19 @@ export const temporalOutage: Proof = async (context) => {
     await delay(away.seconds * 1_000);
   }
   await post('away-3');
+  const express = events.filter(({ lane }) => lane === 'express');
+  // Where they need it they are found to be missing.
+  await eachIn(context, express, 'Acknowledged').catch(() => undefined);
+  await eachLane(events, async (lane, ofLane) => {
+    const acknowledged = await countIn(context, ofLane, 'Acknowledged');
+    context.observe(of(lane, 'acknowledged while it was away'), acknowledged);
+  });
   if (start !== undefined) await context.inflict(start);
-  context.observe('answers to the vendor', answers.join(' '));
-  await eachIn(context, labels, 'Acknowledged');
-  const states = await statesOf(context, labels);
-  context.observe(
-    'deliveries that were acknowledged',
-    states.filter((one) => one === 'Acknowledged').length,
-  );
-  context.observe('deliveries of the events', await countOf(context, labels));
+  await eachIn(context, events, 'Acknowledged');
+  await eachLane(events, async (lane, ofLane) => {
+    context.observe(of(lane, 'answers to the vendor'), answers.get(lane)?.join(' ') ?? '');
+    await observeSeveral(context, lane, ofLane);
+  });
   await approved;
   await becomes(
     'the action is completed',
@@ -128,14 +96,16 @@ export const temporalOutage: Proof = async (context) => {
   await observeRecords(context, ref);
 };
 
-/** Twelve events at once, half of them before the kill. */
+/** Twelve events of each lane at once, half of them before the kill. */
 export const ingestOutage: Proof = async (context) => {
   const labels = Array.from({ length: 12 }, (_, index) => `ingest-${index + 1}`);
+  const events = inEachLane(...labels);
   const [kill, start] = context.faults;
-  const early = new Map<string, number>();
-  const posts = labels.map(async (label, index) => {
-    await delay(index * 25);
-    early.set(label, (await postOnce(context, label).catch(() => ({ status: 0 }))).status);
+  const early: VendorEvent[] = [];
+  const posts = events.map(async (event) => {
+    await delay(labels.indexOf(event.label) * 25);
+    const { status } = await postOnce(context, event).catch(() => ({ status: 0 }));
+    if (status === 202) early.push(event);
   });
   await delay(150);
   if (kill !== undefined) await context.inflict(kill);
@@ -147,38 +117,52 @@ export const ingestOutage: Proof = async (context) => {
       () => false,
     ),
   );
-  const accepted = labels.filter((label) => early.get(label) === 202);
-  const there = await Promise.all(accepted.map((label) => liveOf(context, label)));
-  context.observe('accepted and lost', there.filter((rows) => rows.length === 0).length);
-  const posted = await Promise.all(labels.map((label) => postUntilTaken(context, label)));
-  context.observe(
-    'events that the vendor could deliver',
-    posted.filter((one) => one.accepted).length,
-  );
-  await eachIn(context, labels, 'Acknowledged');
-  context.observe('deliveries of the events', await countOf(context, labels));
-  const states = await statesOf(context, labels);
-  context.observe(
-    'deliveries that were acknowledged',
-    states.filter((one) => one === 'Acknowledged').length,
-  );
+  await eachLane(early, async (lane, accepted) => {
+    const there = await Promise.all(accepted.map((event) => liveOf(context, event)));
+    const lost = there.filter((rows) => rows.length === 0).length;
+    context.observe(of(lane, 'accepted and lost'), lost);
+  });
+  const posted = await postEach(context, events);
+  await eachIn(context, events, 'Acknowledged');
+  await eachLane(events, async (lane, ofLane) => {
+    const delivered = posted.filter((event) => event.lane === lane).length;
+    context.observe(of(lane, 'events that the vendor could deliver'), delivered);
+    await observeSeveral(context, lane, ofLane);
+  });
   await becomes('four replicas are ready', async () => (await context.judge.readyReplicas()) === 4);
 };
 
 export const diskFull: Proof = async (context) => {
   const [full, room] = context.faults;
+  const events = inEachLane('full');
   if (full !== undefined) await context.inflict(full);
-  context.observe('answer without room', statusAndCode(await postOnce(context, 'full')));
-  const stored = await context.judge.deliveriesOf(eventId(context, 'full'));
-  context.observe('deliveries without room', stored.length);
+  for (const event of events) {
+    const answer = statusAndCode(await postOnce(context, event));
+    context.observe(of(event.lane, 'answer without room'), answer);
+    const stored = await context.judge.deliveriesOf(eventId(context, event));
+    context.observe(of(event.lane, 'deliveries without room'), stored.length);
+  }
   if (room !== undefined) await context.inflict(room);
-  await postUntilTaken(context, 'full');
-  await judgeEvent(context, 'full', (what) => what);
+  await postEach(context, events);
+  for (const event of events) await judgeEvent(context, event);
 };
+
+/** Looks at what there is of each lane, all of them. */
+async function eachLane(
+  events: readonly VendorEvent[],
+  look: (lane: VendorEvent['lane'], events: readonly VendorEvent[]) => Promise<void>,
+): Promise<void> {
+  for (const lane of LANES) {
+    await look(
+      lane,
+      events.filter((event) => event.lane === lane),
+    );
+  }
+}
 
 const Job = z.object({ jobId: z.string() });
 
-/** Plans a bulk replay of what failed, and lets it run. */
+/** Plans a bulk replay of what failed, in either lane, and lets it run. */
 async function replayAll({ client }: CaseContext): Promise<void> {
   const planned = await client.call({
     ...{ tenant: 'acme', method: 'POST', path: '/v1/replays' },

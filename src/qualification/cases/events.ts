@@ -1,62 +1,93 @@
 /** Events of the vendor: what became of them in the databases and at the target. */
 import { createHash } from 'node:crypto';
-import { becomes, type CaseContext } from './context';
-import { eventId, targetRecords, type TargetRecord } from './vendor';
+import type { Lane } from '../../domain/lanes';
+import { of } from '../families/family';
+import type { DeliveryFacts } from '../judging/judge';
+import { becomes, type CaseContext, type Observed } from './context';
+import { eventBody, eventId, targetRecords, type TargetRecord, type VendorEvent } from './vendor';
 
-/** Everything that there is of one event of the vendor. */
+/** Everything that there is of one event of the vendor, once it is acknowledged. */
 export async function judgeEvent(
   context: CaseContext,
-  label: string,
-  name: (what: string) => string,
+  event: VendorEvent,
+  name: (what: string) => string = (what) => what,
 ): Promise<void> {
-  await eachIn(context, [label], 'Acknowledged');
-  const live = await liveOf(context, label);
-  const records = await recordsOf(context, label);
+  await eachIn(context, [event], 'Acknowledged');
+  const live = await liveOf(context, event);
+  const records = await recordsOf(context, event);
   const ids = new Set(records.map(({ deliveryId }) => deliveryId));
-  context.observe(name('deliveries of the event'), live.length);
-  context.observe(name('state'), live[0]?.state ?? 'none');
-  context.observe(
-    name('the target took it'),
+  const observe = (what: string, actual: Observed) => {
+    context.observe(name(of(event.lane, what)), actual);
+  };
+  observe('deliveries of the event', live.length);
+  observe('state', live[0]?.state ?? 'none');
+  observe('who made the first attempt', live[0]?.firstBy ?? 'nobody');
+  observe(
+    'the target took it',
     records.some(({ status }) => status === 200),
   );
-  context.observe(name('delivery ids at the target'), ids.size);
-  context.observe(name('receipt chains'), await context.judge.deliveryChains(live[0]?.id ?? ''));
-  context.observe(name('open attempts'), live[0]?.openAttempts ?? 0);
+  observe('delivery ids at the target', ids.size);
+  observe('receipt chains', await context.judge.deliveryChains(live[0]?.id ?? ''));
+  observe('open attempts', live[0]?.openAttempts ?? 0);
+  observe('attempts that overlap', live[0]?.overlaps ?? 0);
 }
 
-/** What the target got of it: the bytes of each event are its own. */
-export async function recordsOf(context: CaseContext, label: string): Promise<TargetRecord[]> {
-  const body = JSON.stringify({ ref: 'refs/heads/main', id: eventId(context, label) });
-  const digest = createHash('sha256').update(body).digest('hex');
-  return (await targetRecords(context)).filter(({ sha256 }) => sha256 === digest);
+/** How many deliveries of several events of a lane there are, how many ended well, and who drove them; all of them. */
+export async function observeSeveral(
+  context: CaseContext,
+  lane: Lane,
+  events: readonly VendorEvent[],
+): Promise<DeliveryFacts[]> {
+  const live = await liveOf(context, ...events);
+  const acknowledged = live.filter(({ state }) => state === 'Acknowledged').length;
+  const drivers = new Set(live.map(({ firstBy }) => firstBy));
+  const overlaps = live.reduce((sum, one) => sum + one.overlaps, 0);
+  context.observe(of(lane, 'deliveries of the events'), live.length);
+  context.observe(of(lane, 'deliveries that were acknowledged'), acknowledged);
+  context.observe(of(lane, 'who made the first attempts'), [...drivers].sort().join(' '));
+  context.observe(of(lane, 'attempts that overlap'), overlaps);
+  return live;
 }
 
-export async function liveOf(context: CaseContext, label: string) {
-  const all = await context.judge.deliveriesOf(eventId(context, label));
-  return all.filter(({ state }) => state !== 'Deduplicated');
+/** What the target got of them. */
+export async function recordsOf(
+  context: CaseContext,
+  ...events: readonly VendorEvent[]
+): Promise<TargetRecord[]> {
+  const digests = events.map((event) =>
+    createHash('sha256').update(eventBody(context, event)).digest('hex'),
+  );
+  return (await targetRecords(context)).filter(({ sha256 }) => digests.includes(sha256));
 }
 
-export async function statesOf(context: CaseContext, labels: readonly string[]): Promise<string[]> {
-  const rows = await Promise.all(labels.map((label) => liveOf(context, label)));
-  return rows.flat().map(({ state }) => state);
+/** Their deliveries that are no duplicates. */
+export async function liveOf(
+  context: CaseContext,
+  ...events: readonly VendorEvent[]
+): Promise<DeliveryFacts[]> {
+  const rows = await Promise.all(
+    events.map((event) => context.judge.deliveriesOf(eventId(context, event))),
+  );
+  return rows.flat().filter(({ state }) => state !== 'Deduplicated');
 }
 
-export async function idsOf(context: CaseContext, labels: readonly string[]): Promise<string[]> {
-  const rows = await Promise.all(labels.map((label) => liveOf(context, label)));
-  return rows.flat().map(({ id }) => id);
+/** How many of them there are in that state. */
+export async function countIn(
+  context: CaseContext,
+  events: readonly VendorEvent[],
+  state: string,
+): Promise<number> {
+  return (await liveOf(context, ...events)).filter((one) => one.state === state).length;
 }
 
-export async function countOf(context: CaseContext, labels: readonly string[]): Promise<number> {
-  return (await idsOf(context, labels)).length;
-}
-
+/** Waits until each is there, and in that state. */
 export async function eachIn(
   context: CaseContext,
-  labels: readonly string[],
+  events: readonly VendorEvent[],
   state: string,
 ): Promise<void> {
   await becomes(`deliveries are ${state}`, async () => {
-    const states = await statesOf(context, labels);
-    return states.length >= labels.length && states.every((one) => one === state);
+    const live = await liveOf(context, ...events);
+    return live.length >= events.length && live.every((one) => one.state === state);
   });
 }

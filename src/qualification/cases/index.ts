@@ -4,17 +4,14 @@ import { admissionRevocation } from './admission';
 import { baseline } from './baseline';
 import type { Proof } from './context';
 import { crashWindows } from './crash-windows';
+import { clockJump } from './clock-jump';
 import { credentialRestore, credentialRevocation } from './credential-revision';
 import { databaseOutage, databaseRecovery } from './database';
 import { gatewayFailover, gracefulFailover, hostRecovery, leaseExpiry } from './failover';
 import { idempotentReplay } from './idempotent-replay';
-import {
-  deliveryCrashWindows,
-  diskFull,
-  ingestOutage,
-  targetDown,
-  temporalOutage,
-} from './deliveries';
+import { diskFull, ingestOutage, targetDown, temporalOutage } from './deliveries';
+import { deliveryCrashWindows } from './delivery-windows';
+import { frozenWorker } from './frozen-worker';
 import {
   cutAnswer,
   foreignKey,
@@ -23,7 +20,6 @@ import {
   replayedToken,
   slowAnswer,
 } from './host-link';
-import { clockJump, frozenWorker } from './odd-workers';
 import { gatewayCrashWindows, workerCrashWindows } from './process-windows';
 import { tenantIsolation } from './isolation';
 import { soak } from './soak';

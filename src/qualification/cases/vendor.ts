@@ -2,8 +2,9 @@
 import { createHmac } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
+import { LANES, type Lane } from '../../domain/lanes';
 import { statusAndCode, type Answer } from '../client';
-import { INGRESS } from '../site/topology';
+import { INGRESSES } from '../site/topology';
 import { localUrl } from '../site/plans';
 import type { GatewayName } from '../site/topology';
 import type { CaseContext } from './context';
@@ -12,26 +13,42 @@ import { request } from 'undici';
 const RETRY_MS = 500;
 const PATIENCE_MS = 60_000;
 
-export function eventId(context: CaseContext, label: string): string {
-  return context.actionId(label);
+/** An event of the vendor, and the lane of the subscription that it is posted to. */
+export interface VendorEvent {
+  readonly label: string;
+  readonly lane: Lane;
+}
+
+/** One of each name for each lane. */
+export function inEachLane(...labels: readonly string[]): VendorEvent[] {
+  return LANES.flatMap((lane) => labels.map((label) => ({ label, lane })));
+}
+
+/** The vendor's own id of it. */
+export function eventId(context: CaseContext, { label, lane }: VendorEvent): string {
+  return context.actionId(`${label}-${lane}`);
+}
+
+/** Its bytes, which no other one has. */
+export function eventBody(context: CaseContext, event: VendorEvent): string {
+  return JSON.stringify({ ref: 'refs/heads/main', id: eventId(context, event) });
 }
 
 /** One try; what the ingress said, or why nothing came. */
 export async function postOnce(
   context: CaseContext,
-  label: string,
+  event: VendorEvent,
   via?: GatewayName,
 ): Promise<Answer> {
-  const id = eventId(context, label);
-  const body = JSON.stringify({ ref: 'refs/heads/main', id });
+  const body = eventBody(context, event);
   const hmac = createHmac('sha256', context.site.keys.vendorSecret).update(body).digest('hex');
   return await context.client.post({
-    path: `/webhooks/${INGRESS}`,
+    path: `/webhooks/${INGRESSES[event.lane]}`,
     body,
     headers: {
       'content-type': 'application/json',
       'x-hub-signature-256': `sha256=${hmac}`,
-      'x-github-delivery': id,
+      'x-github-delivery': eventId(context, event),
       'x-github-event': 'push',
     },
     ...(via === undefined ? {} : { via }),
@@ -45,10 +62,10 @@ export interface Posted {
 }
 
 /** The same event until it is taken, as vendors do. */
-export async function postUntilTaken(context: CaseContext, label: string): Promise<Posted> {
+export async function postUntilTaken(context: CaseContext, event: VendorEvent): Promise<Posted> {
   const answers: string[] = [];
   for (const began = performance.now(); performance.now() - began < PATIENCE_MS;) {
-    const answer = await postOnce(context, label).catch((error: unknown) => {
+    const answer = await postOnce(context, event).catch((error: unknown) => {
       return { status: 0, gateway: null, body: { code: String(error) } };
     });
     answers.push(statusAndCode(answer));
@@ -56,6 +73,15 @@ export async function postUntilTaken(context: CaseContext, label: string): Promi
     await delay(RETRY_MS);
   }
   return { accepted: false, answers };
+}
+
+/** All of them at once; those that were taken in the end. */
+export async function postEach(
+  context: CaseContext,
+  events: readonly VendorEvent[],
+): Promise<VendorEvent[]> {
+  const posted = await Promise.all(events.map((event) => postUntilTaken(context, event)));
+  return events.filter((_, no) => posted[no]?.accepted === true);
 }
 
 const Records = z.object({

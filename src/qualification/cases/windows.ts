@@ -1,4 +1,5 @@
 /** What every crash window shares: its checkpoint, its retries, and what is kept of them. */
+import type { Lane } from '../../domain/lanes';
 import { windowFolder } from '../evidence/records';
 import { inWindow } from '../families/family';
 import type { Boundary, Fault } from '../faults';
@@ -15,22 +16,24 @@ export function crashesOf({ faults }: CaseContext): Crash[] {
   return faults.filter((fault): fault is Crash => fault.kind === 'crash');
 }
 
-/** One window of a family: observations and files of its own. */
+/** One window of a family, or what it is for one lane: observations and files of its own. */
 export class CrashWindow {
   readonly boundary: Boundary;
   readonly #context: CaseContext;
+  readonly #lane: Lane | null;
   readonly #folder: string;
   readonly #tries: unknown[] = [];
   #approved: Promise<void> = Promise.resolve();
 
-  constructor(context: CaseContext, boundary: Boundary) {
+  constructor(context: CaseContext, boundary: Boundary, lane: Lane | null = null) {
     this.#context = context;
     this.boundary = boundary;
-    this.#folder = windowFolder(context.family, boundary);
+    this.#lane = lane;
+    this.#folder = windowFolder(context.family, boundary, lane);
   }
 
   observe(what: string, actual: Observed): void {
-    this.#context.observe(inWindow(this.boundary, what), actual);
+    this.#context.observe(inWindow(this.boundary, what, this.#lane), actual);
   }
 
   /** Has the action approved as soon as it is asked for, before or after the kill. */

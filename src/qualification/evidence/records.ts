@@ -120,7 +120,7 @@ export function caseFile(no: number, name: string): string {
   return `cases/${String(no).padStart(2, '0')}-${name}.json`;
 }
 
-/** The files of one crash window. */
-export function windowFolder(family: string, boundary: string): string {
-  return `crash/${family}/${boundary}`;
+/** The files of one crash window, or of what it is for one lane. */
+export function windowFolder(family: string, boundary: string, lane: string | null): string {
+  return [`crash/${family}/${boundary}`, ...(lane === null ? [] : [lane])].join('/');
 }

@@ -1,7 +1,6 @@
-/** Families beyond that page: workers and gateways that die, hosts that cannot be believed, and deliveries. */
-import { DELIVERY_CRASHES, GATEWAY_BOUNDARIES, WORKER_BOUNDARIES } from '../faults';
+/** Families beyond that page: workers and gateways that die, and hosts that cannot be believed. */
+import { GATEWAY_BOUNDARIES, WORKER_BOUNDARIES } from '../faults';
 import {
-  DELIVERED_ONCE,
   ONE_OF_EACH,
   ofEachWindow,
   type Acceptance,
@@ -21,13 +20,6 @@ const RECOVERED: Acceptance = {
 
 function killedIn(state: string, effects: number): Acceptance {
   return { 'state when it was killed': state, 'provider effects when it was killed': effects };
-}
-
-function stored(deliveries: number, requests: number): Acceptance {
-  return {
-    'deliveries when it was killed': deliveries,
-    'requests at the target when it was killed': requests,
-  };
 }
 
 export const BEYOND_FAMILIES = {
@@ -141,90 +133,6 @@ export const BEYOND_FAMILIES = {
       ...ONE_OF_EACH,
       'answer of the same host': 'refused token_replayed',
       'answer of another host': 'refused wrong_audience',
-    },
-    needs: [],
-  },
-  'delivery-crash-windows': {
-    title: 'Crash windows of a delivery',
-    faults: DELIVERY_CRASHES.map((crash) => ({ ...{ kind: 'crash' }, ...crash })),
-    invariant:
-      'Gateway or worker are killed while the vendor sends and sends again: one delivery, acknowledged.',
-    acceptance: ofEachWindow(
-      {
-        'ingest.verified': stored(0, 0),
-        'ingest.committed': stored(1, 0),
-        'attempt.opened': stored(1, 0),
-        'attempt.answered': stored(1, 1),
-        'attempt.closed': stored(1, 1),
-      },
-      DELIVERED_ONCE,
-    ),
-    needs: [],
-  },
-  'target-down': {
-    title: 'Target down, and a bulk replay',
-    faults: [
-      { kind: 'target', status: 500 },
-      { kind: 'target', status: null },
-    ],
-    invariant:
-      'What failed while the target was down is replayed in bulk under its own ids, each once.',
-    acceptance: {
-      'failed while it was down': 3,
-      'acknowledged after the replay': 3,
-      'deliveries of the events': 3,
-      'delivery ids that the target took': 3,
-      'ids at the target that no delivery has': 0,
-      'receipt chains': 3,
-    },
-    needs: [],
-  },
-  'temporal-outage': {
-    title: 'Temporal is killed, and away for a minute',
-    faults: [
-      { kind: 'kill', process: 'temporal' },
-      { kind: 'away', seconds: 60 },
-      { kind: 'start', process: 'temporal' },
-    ],
-    invariant:
-      'Deliveries and actions are accepted meanwhile, and each is carried out once afterwards.',
-    acceptance: {
-      ...ONE_OF_EACH,
-      'answers to the vendor': '202 202 202',
-      'answer to the action': '202',
-      'state of the action': 'completed',
-      'deliveries that were acknowledged': 3,
-      'deliveries of the events': 3,
-    },
-    needs: [],
-  },
-  'ingest-outage': {
-    title: 'Postgres is killed while deliveries arrive',
-    faults: [
-      { kind: 'kill', process: 'postgres' },
-      { kind: 'start', process: 'postgres' },
-    ],
-    invariant:
-      'What was answered 202 is there; what was not is sent again by the vendor; each is there once.',
-    acceptance: {
-      'accepted and lost': 0,
-      'events that the vendor could deliver': 12,
-      'deliveries of the events': 12,
-      'deliveries that were acknowledged': 12,
-    },
-    needs: [],
-  },
-  'disk-full': {
-    title: 'Postgres has no room',
-    faults: [
-      { kind: 'disk', full: true },
-      { kind: 'disk', full: false },
-    ],
-    invariant: 'Without room nothing is accepted; once there is room the vendor delivers, once.',
-    acceptance: {
-      'answer without room': '503 storage_unavailable',
-      'deliveries without room': 0,
-      ...DELIVERED_ONCE,
     },
     needs: [],
   },

@@ -1,4 +1,5 @@
 /** What a family of faults is, which there are and in which order, and what several of them accept. */
+import { LANES, type Lane } from '../../domain/lanes';
 import type { Boundary, Fault } from '../faults';
 
 /** What must be found, by name; compared as JSON values. */
@@ -62,15 +63,41 @@ export const ONE_OF_EACH: Acceptance = {
   'receipt chains': 1,
 };
 
-/** Of one event of the vendor. */
-export const DELIVERED_ONCE: Acceptance = {
-  'deliveries of the event': 1,
-  state: 'Acknowledged',
-  'the target took it': true,
-  'delivery ids at the target': 1,
-  'receipt chains': 1,
-  'open attempts': 0,
-};
+/** Who makes the first attempt of a delivery of a lane: where it is another one, it is not that lane. */
+const FIRST_BY: Readonly<Record<Lane, string>> = { durable: 'workflow', express: 'loop' };
+
+/** Of one event of the vendor in each of these lanes. */
+export function deliveredOnce(lanes: readonly Lane[] = LANES): Acceptance {
+  const once = {
+    'deliveries of the event': 1,
+    state: 'Acknowledged',
+    'the target took it': true,
+    'delivery ids at the target': 1,
+    'receipt chains': 1,
+    'open attempts': 0,
+    'attempts that overlap': 0,
+  };
+  return merged(
+    lanes.map((lane) => ofEach([lane], { ...once, 'who made the first attempt': FIRST_BY[lane] })),
+  );
+}
+
+/** Of so many events of the vendor in each lane. */
+export function deliveredEach(count: number, acceptance: Acceptance): Acceptance {
+  const each = {
+    'deliveries of the events': count,
+    'deliveries that were acknowledged': count,
+    'attempts that overlap': 0,
+    ...acceptance,
+  };
+  return merged(
+    LANES.map((lane) => ofEach([lane], { ...each, 'who made the first attempts': FIRST_BY[lane] })),
+  );
+}
+
+export function merged(acceptances: readonly Acceptance[]): Acceptance {
+  return Object.assign({}, ...acceptances) as Acceptance;
+}
 
 /** What is accepted of several, by name. */
 export function ofEach(names: readonly string[], acceptance: Acceptance): Acceptance {
@@ -86,9 +113,9 @@ export function of(name: string, what: string): string {
   return `${name}: ${what}`;
 }
 
-/** The name of an observation that belongs to one window. */
-export function inWindow(boundary: Boundary, what: string): string {
-  return of(boundary, what);
+/** The name of an observation that belongs to one window, or to what it is for one lane. */
+export function inWindow(boundary: Boundary, what: string, lane: Lane | null = null): string {
+  return of(boundary, lane === null ? what : of(lane, what));
 }
 
 /** What was durable at each boundary when the process was killed there, and what holds after each. */

@@ -4,6 +4,7 @@
  * answers counts here.
  */
 import { z } from 'zod';
+import { LANES } from '../../domain/lanes';
 import type { Database } from '../../db/database';
 import type { Site } from '../site/site';
 import { PROVIDER_DATABASE, MAIN_DATABASE, poolOf } from '../site/databases';
@@ -11,7 +12,9 @@ import type { Tenant } from '../site/topology';
 import { verifyReceiptChain } from '../../signing/receipts/verify-chain';
 import { publicKeySet } from '../../signing/keys';
 import { settledInStores } from './host-stores';
-import { ledgerOf, type Accepted, type Ledger, type TargetEntry } from './ledger';
+import type { Ledger } from '../families/soak';
+import { ledgerOf, type Accepted, type TargetEntry } from './ledger';
+import { EXPRESS_FIRSTS } from './ledger-queries';
 import * as texts from './queries';
 
 export interface ActionOfTenant {
@@ -47,11 +50,17 @@ export type ReplicaFacts = z.infer<typeof ReplicaFacts>;
 const Attempt = z.object({ settlement: z.string().nullable(), evidence: z.unknown() });
 const DeliveryFacts = z.object({
   id: z.string(),
+  lane: z.enum(LANES),
   state: z.string(),
   openAttempts: z.number(),
   attempts: z.number(),
+  /** Attempts that were opened before the one before them was closed. */
+  overlaps: z.number(),
+  /** Who opened the first attempt: `workflow`, `loop` or `nobody`. */
+  firstBy: z.string(),
 });
 export type DeliveryFacts = z.infer<typeof DeliveryFacts>;
+const Firsts = z.object({ all: z.number(), byLoop: z.number() });
 const Receipt = z.object({ kind: z.string(), jws: z.string() });
 
 /** What there is of one action, by independent counts. */
@@ -192,6 +201,12 @@ export class Judge {
     const wrongCounters = await this.wrongCounters();
     const databases = { waybill: this.#waybill, provider: this.#provider };
     return await ledgerOf({ ...databases, keys, target, wrongCounters }, accepted);
+  }
+
+  /** First attempts of deliveries of the express lane, and those of them that its loop made. */
+  async expressFirsts(): Promise<z.infer<typeof Firsts>> {
+    const [found] = await this.#rows(Firsts, EXPRESS_FIRSTS, []);
+    return found ?? { all: 0, byLoop: 0 };
   }
 
   /** Actions and deliveries that are neither at an end nor wait for a person. */

@@ -8,10 +8,24 @@ export const ACTIONS = `
   from waybill.actions a`;
 
 export const DELIVERIES = `
-  select d.tenant_id as tenant, d.delivery_id::text as id, d.external_id as event, d.state,
-    (select count(*)::integer from waybill.delivery_attempts t where t.tenant_id = d.tenant_id
-      and t.delivery_id = d.delivery_id and t.closed_at is null) as "openAttempts"
-  from waybill.deliveries d`;
+  select d.tenant_id as tenant, d.delivery_id::text as id, d.lane, d.external_id as event, d.state,
+    t.open as "openAttempts", t.overlaps, t.foreign_to_loop as "foreignToLoop"
+  from waybill.deliveries d cross join lateral (
+    select count(*) filter (where t.closed_at is null)::integer as open,
+        count(*) filter (where t.opened_at < t.before)::integer as overlaps,
+        count(*) filter (where t.owner like 'express@%'
+          and (t.attempt_no > 1 or d.lane <> 'express'))::integer as foreign_to_loop
+      from (select t.*, max(coalesce(t.closed_at, 'infinity')) over (order by t.attempt_no
+              rows between unbounded preceding and 1 preceding) as before
+            from waybill.delivery_attempts t
+            where t.tenant_id = d.tenant_id and t.delivery_id = d.delivery_id) t) t`;
+
+/** Of the express lane, first attempts by whom. */
+export const EXPRESS_FIRSTS = `
+  select count(*)::integer as all, count(*) filter (where t.owner like 'express@%')::integer as "byLoop"
+  from waybill.delivery_attempts t
+    join waybill.deliveries d on d.tenant_id = t.tenant_id and d.delivery_id = t.delivery_id
+  where d.lane = 'express' and t.attempt_no = 1`;
 
 export const RECEIPTS = `
   select tenant_id as tenant, subject, kind, jws from waybill.receipts order by tenant_id, subject, seq`;

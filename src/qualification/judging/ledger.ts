@@ -5,16 +5,18 @@
 import type { JSONWebKeySet } from 'jose';
 import { z } from 'zod';
 import type { Database } from '../../db/database';
+import { LANES, type Lane } from '../../domain/lanes';
 import { verifyReceiptChain } from '../../signing/receipts/verify-chain';
-import type { SOUND_LEDGER } from '../families/soak';
+import { of } from '../families/family';
+import type { LaneCounts, Ledger } from '../families/soak';
 import * as texts from './ledger-queries';
 
 /** What was answered as accepted. */
 export interface Accepted {
   /** Ids of actions. */
   readonly actions: readonly string[];
-  /** The vendor's ids of events. */
-  readonly events: readonly string[];
+  /** The vendor's ids of events, by the lane that they were posted to. */
+  readonly events: Readonly<Record<Lane, readonly string[]>>;
 }
 
 /** What the target says that it got. */
@@ -34,8 +36,6 @@ export interface LedgerSources {
   readonly wrongCounters: number;
 }
 
-export type Ledger = Readonly<Record<keyof typeof SOUND_LEDGER, number>>;
-
 const ENDED_ACTIONS = ['completed', 'failed', 'cancelled'];
 /** For a person, for as long as that takes. */
 const WAITING_ACTIONS = ['awaiting_approval', 'needs_operator'];
@@ -54,9 +54,12 @@ type Action = z.infer<typeof Action>;
 const Delivery = z.object({
   tenant: z.string(),
   id: z.string(),
+  lane: z.enum(LANES),
   event: z.string().nullable(),
   state: z.string(),
   openAttempts: z.number(),
+  overlaps: z.number(),
+  foreignToLoop: z.number(),
 });
 type Delivery = z.infer<typeof Delivery>;
 const Receipt = z.object({
@@ -77,9 +80,10 @@ export async function ledgerOf(sources: LedgerSources, accepted: Accepted): Prom
   const effects = await all(provider, Effect, texts.EFFECTS);
   return {
     ...actionCounts(actions, accepted),
-    ...deliveryCounts(deliveries, accepted),
+    ...inLane('durable', laneCounts('durable', deliveries, { accepted, target })),
+    ...inLane('express', laneCounts('express', deliveries, { accepted, target })),
     ...effectCounts(actions, effects),
-    ...targetCounts(deliveries, target),
+    'ids at the target that no delivery has': foreignIds(deliveries, target),
     'counters that differ from the open attempts': sources.wrongCounters,
     'receipt chains that do not verify': await brokenChains(receipts, sources.keys),
     'ends without their receipt': unattested(actions, deliveries, receipts),
@@ -99,18 +103,34 @@ function actionCounts(actions: readonly Action[], accepted: Accepted) {
   };
 }
 
-function deliveryCounts(deliveries: readonly Delivery[], accepted: Accepted) {
+function laneCounts(
+  lane: Lane,
+  all: readonly Delivery[],
+  { accepted, target }: { readonly accepted: Accepted; readonly target: readonly TargetEntry[] },
+): LaneCounts {
+  const deliveries = all.filter((one) => one.lane === lane);
   const live = deliveries.filter(({ state }) => state !== DUPLICATE);
   const there = new Set(live.map(({ event }) => event));
   return {
-    'accepted events that are not there': count(accepted.events, (id) => !there.has(id)),
+    'accepted events that are not there': count(accepted.events[lane], (id) => !there.has(id)),
     'events that are there more than once': repeated(live.map(({ event }) => event)),
     'deliveries that are not at an end': count(
       live,
       ({ state }) => !ENDED_DELIVERIES.includes(state),
     ),
     'deliveries with an open attempt': count(live, ({ openAttempts }) => openAttempts > 0),
+    'deliveries with attempts that overlap': count(live, ({ overlaps }) => overlaps > 0),
+    "attempts by the loop that are not the loop's": live.reduce(
+      (sum, { foreignToLoop }) => sum + foreignToLoop,
+      0,
+    ),
+    ...targetCounts(deliveries, target),
   };
+}
+
+function inLane<L extends Lane>(lane: L, counts: LaneCounts) {
+  const named = Object.entries(counts).map(([what, n]) => [of(lane, what), n]);
+  return Object.fromEntries(named) as Readonly<Record<`${L}: ${keyof LaneCounts}`, number>>;
 }
 
 function effectCounts(actions: readonly Action[], effects: readonly Effect[]) {
@@ -137,24 +157,33 @@ function effectCounts(actions: readonly Action[], effects: readonly Effect[]) {
   };
 }
 
+/** @param deliveries those of a lane; what the target got of others is not looked at */
 function targetCounts(deliveries: readonly Delivery[], target: readonly TargetEntry[]) {
-  const known = new Set(deliveries.map(({ id }) => id));
-  const taken = new Set(target.filter(({ status }) => status === 200).map((one) => one.deliveryId));
-  const pairs = new Set(target.map(({ sha256, deliveryId }) => `${sha256} ${String(deliveryId)}`));
+  const own = new Set<string | null>(deliveries.map(({ id }) => id));
+  const bytes = new Set(
+    target.filter(({ deliveryId }) => own.has(deliveryId)).map((one) => one.sha256),
+  );
+  const entries = target.filter(({ sha256 }) => bytes.has(sha256));
+  const taken = new Set(
+    entries.filter(({ status }) => status === 200).map((one) => one.deliveryId),
+  );
+  const pairs = new Set(entries.map(({ sha256, deliveryId }) => `${sha256} ${String(deliveryId)}`));
   return {
     // Each event has bytes of its own.
     'events with more than one id at the target': repeated(
       [...pairs].map((pair) => pair.split(' ')[0] ?? ''),
-    ),
-    'ids at the target that no delivery has': count(
-      [...new Set(target.map(({ deliveryId }) => deliveryId))],
-      (id) => id === null || !known.has(id),
     ),
     'acknowledged deliveries that the target did not take': count(
       deliveries,
       ({ state, id }) => state === 'Acknowledged' && !taken.has(id),
     ),
   };
+}
+
+function foreignIds(deliveries: readonly Delivery[], target: readonly TargetEntry[]): number {
+  const known = new Set(deliveries.map(({ id }) => id));
+  const ids = [...new Set(target.map(({ deliveryId }) => deliveryId))];
+  return count(ids, (id) => id === null || !known.has(id));
 }
 
 async function brokenChains(receipts: readonly Receipt[], keys: JSONWebKeySet): Promise<number> {

@@ -74,7 +74,8 @@ export const VERSION_STATUS = `
 /** How many there are of each state, for people. */
 export const TOTALS = `
   select 'actions' as of, state, count(*) as n from waybill.actions group by state
-  union all select 'deliveries', state, count(*) from waybill.deliveries group by state order by 1, 2`;
+  union all select lane || ' deliveries', state, count(*) from waybill.deliveries
+    group by lane, state order by 1, 2`;
 
 export const ROUTES = `
   select r.tenant_id as tenant, r.action_id as action, r.capability_id as capability,
@@ -110,9 +111,18 @@ export const ATTEMPTS = `
   where tenant_id = $1 and action_id = $2 order by attempt_no`;
 
 export const DELIVERIES = `
-  select d.delivery_id::text as id, d.state,
+  select d.delivery_id::text as id, d.lane, d.state,
     (select count(*) from waybill.delivery_attempts t where t.tenant_id = d.tenant_id
       and t.delivery_id = d.delivery_id and t.closed_at is null) as "openAttempts",
     (select count(*) from waybill.delivery_attempts t where t.tenant_id = d.tenant_id
-      and t.delivery_id = d.delivery_id) as attempts
+      and t.delivery_id = d.delivery_id) as attempts,
+    -- With one that is open, or was closed later.
+    (select count(*) from waybill.delivery_attempts t
+      join waybill.delivery_attempts b on b.tenant_id = t.tenant_id and b.delivery_id = t.delivery_id
+        and b.attempt_no < t.attempt_no
+      where t.tenant_id = d.tenant_id and t.delivery_id = d.delivery_id
+        and coalesce(b.closed_at, 'infinity') > t.opened_at) as overlaps,
+    coalesce((select case when t.owner like 'express@%' then 'loop' else 'workflow' end
+      from waybill.delivery_attempts t where t.tenant_id = d.tenant_id
+        and t.delivery_id = d.delivery_id and t.attempt_no = 1), 'nobody') as "firstBy"
   from waybill.deliveries d where d.external_id = $1 order by d.received_at`;

@@ -1,4 +1,5 @@
 /** The fleet that a run publishes, and how its cases change it. */
+import { LANES } from '../../domain/lanes';
 import { referenceCapabilities } from '../../hosts/reference/capabilities';
 import { referenceManifestDigest } from '../../hosts/reference/host';
 import { ProviderClient } from '../../hosts/provider/client';
@@ -10,7 +11,7 @@ import {
   CAPABILITIES,
   CREDENTIAL,
   HOSTS,
-  INGRESS,
+  INGRESSES,
   INSTANCES,
   VERSION,
   type ConnectorName,
@@ -26,6 +27,8 @@ const REVOKED_CONNECTOR: ConnectorName = 'tickets';
 /** Short enough to wait for, long enough for a loaded machine. */
 export const LEASE_MS = 6_000;
 const ROOM = 20;
+/** What a dead loop had in hand is given to a workflow 15 s after that. */
+const TARGET_TIMEOUT = '4s';
 const CONNECTORS = Object.keys(CAPABILITIES) as ConnectorName[];
 
 export interface FleetPlan {
@@ -148,7 +151,7 @@ async function statement(
   return { kind: 'Evidence', id: `${connector}-${VERSION}-${kind}`, statement: jws };
 }
 
-/** A source of webhooks, and where they go; what fails there fails soon. */
+/** A source of webhooks in either lane, and where they go; what fails there fails soon. */
 async function sourceDocuments(plan: FleetPlan): Promise<Document[]> {
   const of = { tenant: 'acme', instance: `acme-${SOURCE}` };
   return [
@@ -164,12 +167,13 @@ async function sourceDocuments(plan: FleetPlan): Promise<Document[]> {
     },
     {
       ...{ kind: 'Target', tenant: of.tenant, id: 'target', breaker: { failures: 0 } },
-      http: { url: `${plan.targetUrl}/hook`, timeout: '10s', secretRefs: ['file:target'] },
+      http: { url: `${plan.targetUrl}/hook`, timeout: TARGET_TIMEOUT, secretRefs: ['file:target'] },
     },
-    {
-      ...{ kind: 'Subscription', ...of, id: 'pushes', target: 'target', eventTypes: ['push'] },
-      ingress: { ref: INGRESS, secrets: [{ id: 'current', ref: 'file:vendor' }] },
-    },
+    ...LANES.map((lane) => ({
+      ...{ kind: 'Subscription', ...of, id: `${lane}-pushes`, lane },
+      ...{ target: 'target', eventTypes: ['push'] },
+      ingress: { ref: INGRESSES[lane], secrets: [{ id: 'current', ref: 'file:vendor' }] },
+    })),
   ];
 }
 

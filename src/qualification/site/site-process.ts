@@ -209,13 +209,17 @@ export class NodeSiteProcess extends SiteProcess {
     return answersOk(this.plan);
   }
 
-  /** Waits for its marker of a point, written since it was started; answers the line. */
-  async marker(point: string): Promise<string> {
-    return await this.#says(JSON.stringify({ heldAt: point }), `come to ${point}`);
+  /**
+   * Waits for its marker of a point, written since it was started; answers the line.
+   * @param times where so many are held there
+   */
+  async marker(point: string, times = 1): Promise<string> {
+    return await this.#says(JSON.stringify({ heldAt: point }), `come to ${point}`, times);
   }
 
-  async #says(wanted: string, what: string): Promise<string> {
-    const seen = await pollUntil(() => this.#linesSinceStart().includes(wanted), {
+  async #says(wanted: string, what: string, times = 1): Promise<string> {
+    const isSaid = () => this.#linesSinceStart().filter((line) => line === wanted).length >= times;
+    const seen = await pollUntil(isSaid, {
       timeoutMs: MARKER_TIMEOUT_MS,
       intervalMs: POLL_MS,
     });

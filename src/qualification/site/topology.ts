@@ -1,4 +1,5 @@
 /** The deployment that is qualified: who is in it, for whom, and under which identity. */
+import type { Lane } from '../../domain/lanes';
 
 export const TENANTS = ['acme', 'globex'] as const;
 export type Tenant = (typeof TENANTS)[number];
@@ -48,8 +49,11 @@ export const GATEWAYS = ['gateway-1', 'gateway-2'] as const;
 export type GatewayName = (typeof GATEWAYS)[number];
 export const WORKERS = ['worker-1', 'worker-2'] as const;
 
-/** Where the vendor of webhooks posts, for the tenant `acme`. */
-export const INGRESS = 'qualification-pushes';
+/** Where the vendor of webhooks posts, for the tenant `acme`: a subscription for each lane. */
+export const INGRESSES: Readonly<Record<Lane, string>> = {
+  durable: 'qualification-pushes',
+  express: 'qualification-express-pushes',
+};
 
 export type WaybillName =
   GatewayName | (typeof WORKERS)[number] | 'lifecycle' | 'provider' | 'target' | 'edge' | HostName;

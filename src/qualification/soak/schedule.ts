@@ -3,7 +3,7 @@
  * that are broken and mended one after another; everything is mended before the end.
  */
 import { CONDUCTS, type Fault } from '../faults';
-import { GATEWAYS, HOSTS, WORKERS, type ProcessName } from '../site/topology';
+import { GATEWAYS, HOSTS, WORKERS, type ProcessName, type WaybillName } from '../site/topology';
 import { SeededRandom, SEEDS } from './random';
 
 export interface Soak {
@@ -29,10 +29,19 @@ interface StrandData {
 const HOUR_MS = 3_600_000;
 const SECOND_MS = 1_000;
 
+type Happening = (process: WaybillName, random: SeededRandom) => Episode;
+
+const workerEpisode = oneOf(WORKERS, [dies, freezes, clockJumps]);
+const gatewayEpisode = oneOf(GATEWAYS, [dies, dies, freezes, clockJumps]);
+const hostEpisode = oneOf(
+  HOSTS.map(({ name }) => name),
+  [dies, dies, freezes],
+);
+
 const STRANDS = {
   workers: { gapS: [8, 30], brokenS: [1, 12], episode: workerEpisode },
-  gateways: { gapS: [12, 40], brokenS: [1, 8], episode: diesOrFreezes(GATEWAYS) },
-  hosts: { gapS: [6, 20], brokenS: [1, 12], episode: diesOrFreezes(HOSTS.map(({ name }) => name)) },
+  gateways: { gapS: [12, 40], brokenS: [1, 8], episode: gatewayEpisode },
+  hosts: { gapS: [6, 20], brokenS: [1, 12], episode: hostEpisode },
   lifecycle: { gapS: [45, 120], brokenS: [1, 8], episode: () => dies('lifecycle') },
   postgres: { gapS: [60, 180], brokenS: [1, 8], episode: () => dies('postgres') },
   temporal: { gapS: [60, 180], brokenS: [2, 15], episode: () => dies('temporal') },
@@ -60,7 +69,6 @@ export function strandOf(fault: Fault): Strand {
     case 'disk':
       return fault.kind;
     case 'clock':
-      return 'workers';
     case 'kill':
     case 'start':
     case 'freeze':
@@ -100,27 +108,13 @@ function strandSchedule(
   }
 }
 
-function workerEpisode(random: SeededRandom): Episode {
-  const worker = random.one(WORKERS);
-  switch (random.one(['die', 'freeze', 'clock'] as const)) {
-    case 'die':
-      return dies(worker);
-    case 'freeze':
-      return freezes(worker);
-    case 'clock': {
-      const aheadMs = random.one([HOUR_MS, -HOUR_MS]);
-      return [
-        { kind: 'clock', process: worker, aheadMs },
-        { kind: 'clock', process: worker, aheadMs: 0 },
-      ];
-    }
-  }
-}
-
-function diesOrFreezes(names: readonly ProcessName[]): (random: SeededRandom) => Episode {
+function oneOf(
+  names: readonly WaybillName[],
+  happenings: readonly Happening[],
+): (random: SeededRandom) => Episode {
   return (random) => {
     const name = random.one(names);
-    return random.one([dies, dies, freezes])(name);
+    return random.one(happenings)(name, random);
   };
 }
 
@@ -135,6 +129,14 @@ function freezes(process: ProcessName): Episode {
   return [
     { kind: 'freeze', process },
     { kind: 'wake', process },
+  ];
+}
+
+function clockJumps(process: WaybillName, random: SeededRandom): Episode {
+  const aheadMs = random.one([HOUR_MS, -HOUR_MS]);
+  return [
+    { kind: 'clock', process, aheadMs },
+    { kind: 'clock', process, aheadMs: 0 },
   ];
 }
 

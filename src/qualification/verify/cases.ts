@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JSONWebKeySet } from 'jose';
 import { z } from 'zod';
+import type { Lane } from '../../domain/lanes';
 import { verifyReceiptChain } from '../../signing/receipts/verify-chain';
 import {
   BaselineSummary,
@@ -15,7 +16,6 @@ import {
 import { inWindow, type NamedFamily } from '../families/family';
 import { SOUND_LEDGER } from '../families/soak';
 import type { Boundary, Fault } from '../faults';
-import { windowsOf } from '../plan';
 import { caseProblems } from '../run-case';
 import type { EvidenceFiles } from './evidence-files';
 
@@ -65,7 +65,7 @@ export async function checkCases(
     if (startedAt < before || endedAt < startedAt) files.problem(`${name} is out of its time`);
     before = endedAt;
     checkEvents(files, family, record, events);
-    for (const boundary of windowsOf(family)) await checkWindow(files, boundary, record);
+    for (const window of windowsOf(family)) await checkWindow(files, window, record);
     if (family.name === 'soak') checkLedger(files, record);
   }
   if (summary !== null && before > summary.completedAt) {
@@ -120,7 +120,7 @@ function eventOf(fault: Fault): { readonly process: string; readonly event: stri
 const Work = z.object({
   asked: z.int(),
   actions: z.array(z.string()),
-  events: z.array(z.string()),
+  events: z.object({ durable: z.array(z.string()), express: z.array(z.string()) }),
 });
 
 function checkLedger(files: EvidenceFiles, record: CaseRecord): void {
@@ -146,14 +146,28 @@ const Recovered = z.object({
 const Keys = z.object({ keys: z.array(z.looseObject({ kty: z.string() })) });
 const ENDS = ['action_completed', 'acknowledged'];
 
+interface Window {
+  readonly boundary: Boundary;
+  /** Null: it is of no delivery. */
+  readonly lane: Lane | null;
+}
+
+function windowsOf({ faults }: NamedFamily): Window[] {
+  return faults.flatMap((fault) => {
+    if (fault.kind !== 'crash') return [];
+    const { boundary, lanes = [null] } = fault;
+    return lanes.map((lane) => ({ boundary, lane }));
+  });
+}
+
 async function checkWindow(
   files: EvidenceFiles,
-  boundary: Boundary,
+  { boundary, lane }: Window,
   record: CaseRecord,
 ): Promise<void> {
   const found = (what: string) =>
-    record.findings.find((finding) => finding.what === inWindow(boundary, what))?.found;
-  const folder = windowFolder(record.case, boundary);
+    record.findings.find((finding) => finding.what === inWindow(boundary, what, lane))?.found;
+  const folder = windowFolder(record.case, boundary, lane);
   const checkpoint = files.json(`${folder}/checkpoint.json`, Checkpoint);
   const isOther = ([what, value]: readonly [string, unknown]) => value !== found(what);
   if (
