@@ -31,7 +31,7 @@ const Claims = z.object({
 export interface TokenKeys extends TokenIssuer {
   readonly keys: JWTVerifyGetKey;
   readonly algorithms: readonly string[];
-  /** What time it is for `exp` and `nbf`, in ms since the epoch; the database's (docs/architecture, "Time"). */
+  /** What time it is for `exp` and `nbf`, in ms since the epoch; the database's (docs/architecture, "Postgres"). */
   readonly nowMs: () => number;
 }
 
