@@ -25,12 +25,14 @@ export const WORKER_BOUNDARIES = [
 export const GATEWAY_BOUNDARIES = ['action.stored', 'action.started'] as const;
 
 /**
- * Of a delivery: verified, accepted, its attempt open, its target's answer there, its attempt closed; and of the
- * express lane alone: claimed by its loop, handed over to its workflow.
+ * Of a delivery: verified, accepted, its attempt open, its target's answer there, its attempt closed. Before the
+ * attempt: in the durable lane its workflow is started; in the express lane the loop has claimed it. There it is
+ * also handed over to a workflow, at last.
  */
 export const DELIVERY_CRASHES = [
   { process: 'gateway-1', boundary: 'ingest.verified', lanes: LANES },
   { process: 'gateway-1', boundary: 'ingest.committed', lanes: LANES },
+  { process: 'worker-1', boundary: 'attempt.begun', lanes: ['durable'] },
   { process: 'worker-1', boundary: 'express.claimed', lanes: ['express'] },
   { process: 'worker-1', boundary: 'attempt.opened', lanes: LANES },
   { process: 'worker-1', boundary: 'attempt.answered', lanes: LANES },

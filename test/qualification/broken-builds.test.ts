@@ -6,6 +6,7 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { verifyEvidence } from '../../src/qualification/verify/verify';
 import { finished, startWaybill } from '../cli/waybill';
 
 const ROOT = path.join(__dirname, '..', '..');
@@ -172,6 +173,23 @@ afterAll(() => {
 
 test.each(BREAKAGES)('$name: it is red where it belongs', ({ red }) => {
   expect(failures).toContainEqual(expect.stringMatching(red));
+});
+
+test('the files of a crash window are held against the record in each lane', async () => {
+  const evidence = path.join(folder, 'evidence');
+  const windows = ['durable', 'express'].map(
+    (lane) => `crash/delivery-crash-windows/ingest.committed/${lane}/checkpoint.json`,
+  );
+  const contradictions = windows.map((name) => `${name} contradicts the record of its case`);
+  const before = await verifyEvidence(evidence, null);
+  expect(before.problems.filter((one) => contradictions.includes(one))).toEqual([]);
+  for (const name of windows) {
+    const file = path.join(evidence, name);
+    const text = readFileSync(file, 'utf8');
+    writeFileSync(file, text.replace('when it was killed": 1', 'when it was killed": 0'));
+  }
+  const { problems } = await verifyEvidence(evidence, null);
+  expect(problems).toEqual(expect.arrayContaining(contradictions));
 });
 
 test('nothing was red before anything was broken', () => {

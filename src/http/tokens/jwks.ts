@@ -1,6 +1,6 @@
 /** Tokens of an identity provider, verified with the key set that it publishes. */
-import { createRemoteJWKSet, customFetch, errors } from 'jose';
-import type { FetchImplementation, JWTVerifyGetKey } from 'jose';
+import { createRemoteJWKSet, customFetch, errors, jwksCache } from 'jose';
+import type { ExportedJWKSCache, FetchImplementation, JWKSCacheInput, JWTVerifyGetKey } from 'jose';
 import { WaybillError } from '../../domain/errors';
 import type { TokenIssuer, TokenVerifier } from '../tokens';
 import { principalOf } from './claims';
@@ -41,12 +41,13 @@ export interface JwksOptions extends TokenIssuer {
 export function jwksTokens({ jwksUrl, issuer, audience, ...options }: JwksOptions): TokenVerifier {
   const { cooldownMs = COOLDOWN_MS, nowMs } = options;
   const fetched = seldom(Math.min(cooldownMs, PAUSE_MS));
-  const remote = anewAfterJumps(() =>
+  const remote = agingByItself((cache) =>
     createRemoteJWKSet(jwksUrl, {
       timeoutDuration: FETCH_TIMEOUT_MS,
       cooldownDuration: cooldownMs,
       cacheMaxAge: KEPT_MS,
       [customFetch]: fetched,
+      [jwksCache]: cache,
     }),
   );
   const keys: JWTVerifyGetKey = async (header, token) => {
@@ -64,20 +65,27 @@ export function jwksTokens({ jwksUrl, issuer, audience, ...options }: JwksOption
 }
 
 /**
- * jose takes the age of a key set by the clock of this process: where that has jumped, the set is another one,
- * so that no key is believed for longer because of it.
+ * jose takes the age of a key set by the clock of this process. Where that has jumped, the set is made anew of
+ * the same keys with the age that they have: none is believed for longer, and none is asked for again.
  */
-function anewAfterJumps<Value>(make: () => Value): () => Value {
+function agingByItself<Value>(make: (cache: JWKSCacheInput) => Value): () => Value {
+  const cache: JWKSCacheInput = {};
   const wallMs = () => Date.now() - performance.now();
   let madeAtMs = wallMs();
-  let value = make();
+  let value = make(cache);
   return () => {
-    if (Math.abs(wallMs() - madeAtMs) > JUMP_MS) {
-      madeAtMs = wallMs();
-      value = make();
+    const jumpMs = wallMs() - madeAtMs;
+    if (Math.abs(jumpMs) > JUMP_MS) {
+      madeAtMs += jumpMs;
+      if (wasFetched(cache)) cache.uat += jumpMs;
+      value = make(cache);
     }
     return value;
   };
+}
+
+function wasFetched(cache: JWKSCacheInput): cache is ExportedJWKSCache {
+  return 'uat' in cache;
 }
 
 /** A provider that is down is not asked by each of those who call meanwhile, whatever their tokens say. */

@@ -1,20 +1,10 @@
-/** Deliveries of both lanes while target, Temporal and Postgres fail: under the same fault, each lane counted by itself. */
+/** Deliveries of both lanes while target and Postgres fail: under the same fault, each lane counted by itself. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { LANES } from '../../domain/lanes';
 import { statusAndCode } from '../client';
 import { of } from '../families/family';
-import {
-  APPROVED_CAPABILITY,
-  approvedOnceAsked,
-  ask,
-  factsOf,
-  observeRecords,
-  refOf,
-  type Wish,
-} from './actions';
 import { becomes, type CaseContext, type Proof } from './context';
-import { countIn, eachIn, judgeEvent, liveOf, observeSeveral, recordsOf } from './events';
+import { countIn, eachIn, eachLane, judgeEvent, liveOf, observeSeveral, recordsOf } from './events';
 import { eventId, inEachLane, postEach, postOnce, type VendorEvent } from './vendor';
 
 /** Failed while the target refuses; replayed by one job under the ids that they have. */
@@ -45,55 +35,6 @@ export const targetDown: Proof = async (context) => {
     for (const id of known) chains += await context.judge.deliveryChains(id);
     context.observe(of(lane, 'receipt chains'), chains);
   });
-};
-
-export const temporalOutage: Proof = async (context) => {
-  const events = inEachLane('away-1', 'away-2', 'away-3');
-  const wish: Wish = {
-    ...{ tenant: 'acme', label: 'away', capability: APPROVED_CAPABILITY },
-    request: { title: 'While Temporal is away' },
-  };
-  const ref = refOf(context, 'acme', 'away');
-  const approved = approvedOnceAsked(context, ref);
-  const answers = new Map(LANES.map((lane) => [lane, [] as string[]]));
-  const post = async (label: string) => {
-    for (const event of inEachLane(label)) {
-      answers.get(event.lane)?.push(statusAndCode(await postOnce(context, event)));
-    }
-  };
-  const [kill, away, start] = context.faults;
-  if (kill !== undefined) await context.inflict(kill);
-  await post('away-1');
-  context.observe(
-    'answer to the action',
-    statusAndCode(await ask(context, { ...wish, waitMs: 0 })),
-  );
-  await post('away-2');
-  if (away?.kind === 'away') {
-    await context.inflict(away);
-    await delay(away.seconds * 1_000);
-  }
-  await post('away-3');
-  const express = events.filter(({ lane }) => lane === 'express');
-  // Where they need it they are found to be missing.
-  await eachIn(context, express, 'Acknowledged').catch(() => undefined);
-  await eachLane(events, async (lane, ofLane) => {
-    const acknowledged = await countIn(context, ofLane, 'Acknowledged');
-    context.observe(of(lane, 'acknowledged while it was away'), acknowledged);
-  });
-  if (start !== undefined) await context.inflict(start);
-  await eachIn(context, events, 'Acknowledged');
-  await eachLane(events, async (lane, ofLane) => {
-    context.observe(of(lane, 'answers to the vendor'), answers.get(lane)?.join(' ') ?? '');
-    await observeSeveral(context, lane, ofLane);
-  });
-  await approved;
-  await becomes(
-    'the action is completed',
-    async () => (await factsOf(context, ref)).state === 'completed',
-  );
-  context.observe('state of the action', (await factsOf(context, ref)).state);
-  await observeRecords(context, ref);
 };
 
 /** Twelve events of each lane at once, half of them before the kill. */
@@ -146,19 +87,6 @@ export const diskFull: Proof = async (context) => {
   await postEach(context, events);
   for (const event of events) await judgeEvent(context, event);
 };
-
-/** Looks at what there is of each lane, all of them. */
-async function eachLane(
-  events: readonly VendorEvent[],
-  look: (lane: VendorEvent['lane'], events: readonly VendorEvent[]) => Promise<void>,
-): Promise<void> {
-  for (const lane of LANES) {
-    await look(
-      lane,
-      events.filter((event) => event.lane === lane),
-    );
-  }
-}
 
 const Job = z.object({ jobId: z.string() });
 

@@ -1,6 +1,6 @@
 /** Events of the vendor: what became of them in the databases and at the target. */
 import { createHash } from 'node:crypto';
-import type { Lane } from '../../domain/lanes';
+import { LANES, type Lane } from '../../domain/lanes';
 import { of } from '../families/family';
 import type { DeliveryFacts } from '../judging/judge';
 import { becomes, type CaseContext, type Observed } from './context';
@@ -90,4 +90,17 @@ export async function eachIn(
     const live = await liveOf(context, ...events);
     return live.length >= events.length && live.every((one) => one.state === state);
   });
+}
+
+/** Looks at what there is of each lane, all of them. */
+export async function eachLane(
+  events: readonly VendorEvent[],
+  look: (lane: Lane, events: readonly VendorEvent[]) => Promise<void>,
+): Promise<void> {
+  for (const lane of LANES) {
+    await look(
+      lane,
+      events.filter((event) => event.lane === lane),
+    );
+  }
 }

@@ -9,7 +9,7 @@ import { credentialRestore, credentialRevocation } from './credential-revision';
 import { databaseOutage, databaseRecovery } from './database';
 import { gatewayFailover, gracefulFailover, hostRecovery, leaseExpiry } from './failover';
 import { idempotentReplay } from './idempotent-replay';
-import { diskFull, ingestOutage, targetDown, temporalOutage } from './deliveries';
+import { diskFull, ingestOutage, targetDown } from './deliveries';
 import { deliveryCrashWindows } from './delivery-windows';
 import { frozenWorker } from './frozen-worker';
 import {
@@ -23,6 +23,7 @@ import {
 import { gatewayCrashWindows, workerCrashWindows } from './process-windows';
 import { tenantIsolation } from './isolation';
 import { soak } from './soak';
+import { temporalOutage } from './temporal-outage';
 
 export const PROOFS: Readonly<Record<CaseName, Proof>> = {
   baseline,
