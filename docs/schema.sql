@@ -1648,6 +1648,9 @@ function forget_tenant_events(p_tenant text, p_limit integer) returns jsonb, plp
 function give_back(a waybill.actions) returns waybill.actions, plpgsql, volatile
   grant execute to waybill_operations
 
+function give_back_actions(p_tenants text[], p_actions text[], p_claim_ms integer, p_again_ms integer) returns void, sql, volatile
+  grant execute to waybill_operations
+
 function give_up_action(p_tenant text, p_action text, p_reason text, p_detail text, p_receipt jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 

@@ -169,6 +169,24 @@ begin atomic
         or a.approval_id is not null and a.state = 'requested';
 end;
 
+-- Claims that came to nothing: actions that are due within p_claim_ms are due again p_again_ms from now at the
+-- latest; what was put off further meanwhile stays so. For waybill_operations.
+create function waybill.give_back_actions(
+  p_tenants text[], p_actions text[], p_claim_ms integer, p_again_ms integer
+) returns void language sql volatile
+begin atomic
+  with given as materialized (
+    select a.tenant_id, a.action_id from waybill.actions a
+      join unnest(p_tenants, p_actions) u (tenant_id, action_id)
+        on a.tenant_id = u.tenant_id and a.action_id = u.action_id
+      where a.attend_at <= clock_timestamp() + make_interval(secs => p_claim_ms / 1000.0)
+      order by a.tenant_id, a.action_id for update of a skip locked
+  )
+  update waybill.actions a
+    set attend_at = least(a.attend_at, clock_timestamp() + make_interval(secs => p_again_ms / 1000.0))
+    from given g where a.tenant_id = g.tenant_id and a.action_id = g.action_id;
+end;
+
 revoke execute on all functions in schema waybill from public;
 grant execute on function waybill.current_tenant() to public;
 grant execute on function
@@ -178,4 +196,7 @@ grant execute on function
   waybill.request_cancel(text, text, text, text, jsonb),
   waybill.resolve_action(text, text, text, jsonb, bytea, jsonb)
   to waybill_data;
-grant execute on function waybill.claim_unattended_actions(integer, integer) to waybill_operations;
+grant execute on function
+  waybill.claim_unattended_actions(integer, integer),
+  waybill.give_back_actions(text[], text[], integer, integer)
+  to waybill_operations;

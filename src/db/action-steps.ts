@@ -69,6 +69,10 @@ export const actionStepStatements = {
     name: 'action_claim_unattended',
     text: 'select * from waybill.claim_unattended_actions($1, $2)',
   },
+  giveBack: {
+    name: 'action_give_back',
+    text: 'select waybill.give_back_actions($1, $2, $3, $4)',
+  },
 } as const satisfies Record<string, Statement>;
 
 /** The action with its newest attempt; null: there is none. */
@@ -264,6 +268,17 @@ export async function claimUnattendedActions(
 ): Promise<UnattendedAction[]> {
   const rows = await db.query(actionStepStatements.claimUnattended, [limit, claimMs]);
   return rows.map((row) => UnattendedAction.parse(row));
+}
+
+/** Actions that were claimed for nothing: due again after `againMs`, unless somebody has put them off since. */
+export async function giveBackActions(
+  db: Database,
+  actions: readonly Pick<UnattendedAction, 'tenant_id' | 'action_id'>[],
+  { claimMs, againMs }: { readonly claimMs: number; readonly againMs: number },
+): Promise<void> {
+  const tenants = actions.map((one) => one.tenant_id);
+  const ids = actions.map((one) => one.action_id);
+  await db.query(actionStepStatements.giveBack, [tenants, ids, claimMs, againMs]);
 }
 
 function bytesOf(value: unknown): Buffer | null {

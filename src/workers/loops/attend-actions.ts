@@ -3,7 +3,7 @@
  * died before it could start one, or with a workflow that was terminated or lost.
  */
 import type { Logger } from 'pino';
-import { claimUnattendedActions } from '../../db/action-steps';
+import { claimUnattendedActions, giveBackActions } from '../../db/action-steps';
 import type { Database } from '../../db/database';
 import { tenantId } from '../../domain/ids';
 import type { UnattendedAction } from '../../schemas/action-step-rows';
@@ -12,11 +12,13 @@ import { attendClaimed } from './attend-claimed';
 
 /** A claimed action is due again after this, should its workflow not have taken it on. */
 const CLAIM_MS = 60_000;
+/** And after this, where its workflow could not be started. */
+const AGAIN_MS = 5_000;
 
 export interface AttendActionsOptions {
   /** Role waybill_operations. */
   readonly operations: Database;
-  readonly workflows: ActionWorkflows;
+  readonly workflows: Pick<ActionWorkflows, 'ensure' | 'nudge'>;
   readonly log: Logger;
 }
 
@@ -25,6 +27,8 @@ export async function attendActionsRound(options: AttendActionsOptions): Promise
   return await attendClaimed({
     claim: (limit) => claimUnattendedActions(options.operations, limit, CLAIM_MS),
     attend: (row) => attend(options, row),
+    giveBack: (rows) =>
+      giveBackActions(options.operations, rows, { claimMs: CLAIM_MS, againMs: AGAIN_MS }),
     what: 'open actions',
     log: options.log,
   });

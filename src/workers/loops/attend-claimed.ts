@@ -5,6 +5,8 @@ export interface Attending<Row> {
   readonly claim: (limit: number) => Promise<readonly Row[]>;
   /** Starts or wakes the workflow of one. */
   readonly attend: (row: Row) => Promise<void>;
+  /** Shortens claims that came to nothing, where they are long. */
+  readonly giveBack?: (rows: readonly Row[]) => Promise<void>;
   /** What they are, for the log. */
   readonly what: string;
   readonly log: Logger;
@@ -18,7 +20,7 @@ const BATCH = 50;
  * @returns whether the batch was full and all of it was attended to
  */
 export async function attendClaimed<Row>(attending: Attending<Row>): Promise<boolean> {
-  const { claim, attend, what, log } = attending;
+  const { claim, attend, giveBack, what, log } = attending;
   const claimed = await claim(BATCH);
   if (claimed.length === 0) return false;
   await point('attend.claimed');
@@ -34,5 +36,6 @@ export async function attendClaimed<Row>(attending: Attending<Row>): Promise<boo
     { failed: failed.length, of: claimed.length, err: String(reason) },
     'workflows could not be started; tried again later',
   );
+  await giveBack?.(claimed.filter((_, no) => results[no]?.status === 'rejected'));
   return false;
 }
