@@ -28,6 +28,25 @@ test('every family says what is done and what must be found', () => {
   }
 });
 
+test('every family with deliveries demands the same of both lanes, each with its own driver', () => {
+  const lanes = (lane: string) => {
+    const demands = FAMILY_NAMES.flatMap((name) =>
+      Object.entries(FAMILIES[name].acceptance)
+        .filter(([what]) => what.includes(`${lane}: `))
+        .map(([what, accepted]) => `${name}: ${what.replace(`${lane}: `, '')} ${String(accepted)}`),
+    );
+    // Where the lanes differ: who drives, what needs Temporal, and their own crash windows.
+    const isOwn = /who made the first|while it was away|express\.|attempt\.begun/;
+    return demands.filter((demand) => !isOwn.test(demand));
+  };
+  expect(lanes('express')).toEqual(lanes('durable'));
+  const families = new Set(lanes('express').map((demand) => demand.split(':')[0]));
+  expect([...families]).toEqual([
+    ...['delivery-crash-windows', 'target-down', 'temporal-outage', 'ingest-outage', 'disk-full'],
+    ...['frozen-worker', 'clock-jump'],
+  ]);
+});
+
 test('a family that is asked for alone brings what it begins from, after the baseline', () => {
   expect(chosen('host-recovery')).toEqual([
     ...['baseline', 'graceful-failover', 'lease-expiry', 'host-recovery'],
