@@ -1,6 +1,5 @@
 /**
- * Which tokens count. Real: jose, a key set served over HTTP on loopback, the development key. The
- * API is asked through a real socket.
+ * Which tokens of an identity provider count. Real: jose, a key set served over HTTP on loopback.
  */
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
@@ -8,11 +7,9 @@ import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey } from 'jose';
 import { WaybillError } from '../../src/domain/errors';
 import type { TokenVerifier } from '../../src/http/tokens';
-import { developmentTokens, issueDevelopmentToken } from '../../src/http/tokens/development';
 import { jwksTokens } from '../../src/http/tokens/jwks';
-import { generateKeyText, importSigningKey } from '../../src/signing/keys';
 import { until } from '../support/until';
-import { Harness, problem, READ } from './harness';
+import { READ } from './harness';
 
 const ISSUER = 'https://id.example.test/';
 const AUDIENCE = 'waybill';
@@ -263,60 +260,6 @@ describe('a token of an identity provider', () => {
     expect(asked).toBeLessThanOrEqual(1 + (performance.now() - startedMs) / 1000);
     await new Promise((done) => broken.close(done));
     expect(await refusal(unfetched, good)).toBe('token_keys_unavailable');
-  });
-});
-
-describe('the API', () => {
-  let h: Harness;
-  beforeAll(async () => {
-    h = await Harness.start();
-  });
-  afterAll(() => h.stop());
-
-  it('asks for a token, and says when one was wrong', async () => {
-    const without = await h.call('/factory/deliveries', { token: null });
-    expect(problem(without)).toMatchObject({ status: 401, code: 'unauthenticated' });
-    expect(without.headers.get('www-authenticate')).toBe('Bearer realm="waybill"');
-    const wrong = await h.call('/factory/deliveries', { token: 'a.b.c' });
-    expect(wrong.headers.get('www-authenticate')).toContain('error="invalid_token"');
-    expect(problem(wrong).detail).not.toContain('a.b.c');
-  });
-
-  it('refuses an expired development token and one of another key', async () => {
-    const other = await importSigningKey(await generateKeyText());
-    const claims = {
-      tenantId: 'acme',
-      subject: 'ada',
-      scopes: [READ],
-      issuedAt: new Date(Date.now() - 3_600_000),
-      lifetimeS: 60,
-    };
-    for (const [key, issuedAt] of [
-      [h.key, claims.issuedAt],
-      [other, new Date()],
-    ] as const) {
-      const token = await issueDevelopmentToken(key, { ...claims, issuedAt });
-      expect((await h.call('/factory/deliveries', { token })).status).toBe(401);
-    }
-  });
-
-  it('refuses a receipt as a token, although the same key signed it', async () => {
-    const receipt = await new SignJWT({ tenant: 'acme', scope: READ, sub: 'ada' })
-      .setProtectedHeader({ alg: 'EdDSA', kid: h.key.kid, typ: 'waybill-receipt' })
-      .setIssuer('waybill')
-      .setExpirationTime('10m')
-      .sign(h.key.privateKey);
-    expect(await refusal(developmentTokens(h.key.publicJwk, Date.now), `Bearer ${receipt}`)).toBe(
-      'unauthenticated',
-    );
-  });
-
-  it('reads no body before it knows who sends it', async () => {
-    const answer = await h.call('/factory/deliveries/none/replay', {
-      token: null,
-      json: { reason: 'x'.repeat(200_000) },
-    });
-    expect(answer.status).toBe(401);
   });
 });
 

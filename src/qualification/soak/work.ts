@@ -10,6 +10,8 @@ import { SeededRandom } from './random';
 import type { Soak } from './schedule';
 
 const GAP_MS = 350;
+/** So much may be waiting while workers are dead or Temporal is away. */
+const MOST_UNDER_WAY = 150;
 const RETRY_MS = 500;
 const PATIENCE_MS = 90_000;
 /** Until a workflow has come to it: they queue while workers are dead. */
@@ -51,9 +53,18 @@ export async function workFor(
       );
     }
     await delay(GAP_MS);
+    await roomFor(context, durationMs - (performance.now() - began));
   }
   await Promise.all(pending);
   return { actions, events, asked };
+}
+
+/** A slow machine is asked for less: what is under way must come to an end in some time. */
+async function roomFor({ judge }: CaseContext, timeoutMs: number): Promise<void> {
+  await pollUntil(async () => (await judge.underWay().catch(() => 0)) < MOST_UNDER_WAY, {
+    timeoutMs: Math.max(0, timeoutMs),
+    intervalMs: GAP_MS,
+  });
 }
 
 function wishOf(label: string, random: SeededRandom): Wish {
