@@ -1507,9 +1507,6 @@ function close_attempts(p_tenant text, p_closings jsonb) returns jsonb, plpgsql,
 function close_dispatch(p_tenant text, p_action text, p_fence bigint, p_close jsonb, p_result bytea, p_receipt jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
-function closes_alike(p_tenant text, p_closing jsonb) returns boolean, plpgsql, volatile
-  grant execute to waybill_data
-
 function closing_receipt(p_outcome text) returns text, sql, immutable
   grant execute to waybill_data
 
@@ -1592,9 +1589,6 @@ function end_recovery(p_by text) returns boolean, plpgsql, volatile
 function event_facts(e waybill.outbox_events) returns jsonb, sql, stable
   grant execute to waybill_data
   grant execute to waybill_operations
-
-function event_target_fields(d waybill.deliveries) returns jsonb, plpgsql, stable
-  grant execute to waybill_data
 
 function events_behind(p_tenant text, p_after bigint, p_limit integer) returns SETOF waybill.outbox_events, sql, stable
   grant execute to waybill_data

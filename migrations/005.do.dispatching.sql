@@ -479,30 +479,18 @@ begin
   perform waybill.emit_delivery_events(p_tenant, array_agg(d.delivery_id), array_agg(d.event_seq),
       case p_state when 'Failed' then 'connectors.deliveries.v1.delivery-failed'
         else 'connectors.deliveries.v1.delivery-dispatched' end,
-      array_agg(jsonb_build_object('direction', d.direction) || case p_state
-        when 'Failed' then jsonb_build_object('reason', d.reason)
-        else jsonb_build_object('receiptRef', format('delivery/%s/%s', d.delivery_id, d.receipt_seq))
-          || waybill.event_target_fields(d) end))
-    from unnest(v_settled) d;
-end
-$$;
-
--- What an event of a delivery that reached a target of the kind event says besides: nobody calls that
--- target, this event is all that its consumers get.
-create function waybill.event_target_fields(d waybill.deliveries) returns jsonb
-  language plpgsql stable as $$
-declare
-  v_target text;
-begin
-  select t.target_id into v_target
-    from waybill.delivery_attempts a
-    join waybill.targets t on t.tenant_id = a.tenant_id and t.target_id = a.target_id
-    where a.tenant_id = d.tenant_id and a.delivery_id = d.delivery_id
-      and a.attempt_no = d.attempts and t.kind = 'event';
-  if not found then return '{}'; end if;
-  return jsonb_build_object('targetId', v_target, 'connectorId', d.connector_id,
-    'subscriptionId', d.subscription_id, 'eventType', d.event_type,
-    'payloadHash', encode(d.payload_sha256, 'hex'));
+      array_agg(jsonb_build_object('direction', d.direction) || case
+        when p_state = 'Failed' then jsonb_build_object('reason', d.reason)
+        else jsonb_build_object('receiptRef', format('delivery/%s/%s', d.delivery_id, d.receipt_seq)) end
+        -- Nobody calls a target of the kind event: this event is all that its consumers get.
+        || case when p_state = 'Failed' or t.target_id is null then '{}' else jsonb_build_object(
+          'targetId', t.target_id, 'connectorId', d.connector_id, 'subscriptionId', d.subscription_id,
+          'eventType', d.event_type, 'payloadHash', encode(d.payload_sha256, 'hex')) end))
+    from unnest(v_settled) d
+    left join lateral (select t.target_id from waybill.delivery_attempts a
+      cross join lateral (select t.target_id from waybill.targets t
+        where t.tenant_id = p_tenant and t.target_id = a.target_id and t.kind = 'event' limit 1) t
+      where a.tenant_id = p_tenant and a.delivery_id = d.delivery_id and a.attempt_no = d.attempts limit 1) t on true;
 end
 $$;
 

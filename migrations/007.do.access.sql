@@ -84,7 +84,6 @@ grant execute on function
   waybill.mark_dispatched(tid[], timestamptz),
   waybill.mark_closed(tid[], jsonb),
   waybill.mark_settled(tid[], text, text, text, jsonb),
-  waybill.event_target_fields(waybill.deliveries),
   waybill.open_ready(text, uuid[], text, jsonb, timestamptz),
   waybill.dispatch_chain(text, text),
   waybill.chain_moved(waybill.deliveries, jsonb),

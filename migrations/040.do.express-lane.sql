@@ -122,24 +122,6 @@ begin
 end
 $$;
 
--- Whether a closing meets an open attempt of something received, continues the chain of receipts, and leaves
--- subscription and target as they are.
-create function waybill.closes_alike(p_tenant text, p_closing jsonb) returns boolean language plpgsql as $$
-declare
-  d waybill.deliveries;
-  v_target text;
-begin
-  select target_id into v_target from waybill.delivery_attempts
-    where tenant_id = p_tenant and delivery_id = (p_closing->>'deliveryId')::uuid
-      and attempt_no = (p_closing->>'attempt')::integer and closed_at is null;
-  if not found or (p_closing->'close'->>'pauseSubscription')::boolean then return false; end if;
-  select * into d from waybill.deliveries
-    where tenant_id = p_tenant and delivery_id = (p_closing->>'deliveryId')::uuid;
-  return d.direction = 'inbound' and not waybill.chain_moved(d, p_closing->'receipt')
-    and waybill.is_usual(p_tenant, v_target, p_closing->'close'->>'targetHealth');
-end
-$$;
-
 -- Closes attempts of a tenant, each {deliveryId, attempt, close, receipt} as close_attempt takes them, all of
 -- them or none. Answers what that does of each, in their order.
 create function waybill.close_attempts(p_tenant text, p_closings jsonb) returns jsonb language plpgsql
@@ -164,14 +146,22 @@ begin
           where d.tenant_id = p_tenant and d.delivery_id = (f->>'deliveryId')::uuid)
         from jsonb_array_elements(p_closings) f where (f->'close'->>'pauseSubscription')::boolean))
     order by s.subscription_id for no key update;
-  -- What is acknowledged and changes nothing else is written together; the others one by one.
+  -- What is acknowledged and changes nothing else is written together: its attempt is open, it continues the
+  -- chain of receipts, and it leaves subscription and target as they are. The others one by one.
   select jsonb_object_agg(x.id, x.f->'close'), jsonb_object_agg(x.id, x.f->'receipt'), array_agg(x.place)
     into v_closes, v_receipts, v_places
     from (
       select distinct on ((f->>'deliveryId')::uuid) (f->>'deliveryId')::uuid as id, f, place
         from jsonb_array_elements(p_closings) with ordinality i (f, place)
+        where f->'close'->>'decision' = 'acknowledged' and not (f->'close'->>'pauseSubscription')::boolean
         order by (f->>'deliveryId')::uuid, place) x
-    where x.f->'close'->>'decision' = 'acknowledged' and waybill.closes_alike(p_tenant, x.f);
+    cross join lateral (select a.target_id from waybill.delivery_attempts a
+      where a.tenant_id = p_tenant and a.delivery_id = x.id and a.attempt_no = (x.f->>'attempt')::integer
+        and a.closed_at is null limit 1) a
+    cross join lateral (select d as row from waybill.deliveries d
+      where d.tenant_id = p_tenant and d.delivery_id = x.id and d.direction = 'inbound' limit 1) d
+    where not waybill.chain_moved(d.row, x.f->'receipt')
+      and waybill.is_usual(p_tenant, a.target_id, x.f->'close'->>'targetHealth');
   if v_closes is not null then
     perform waybill.record_outcomes(p_tenant, v_closes);
     perform waybill.settle_deliveries(p_tenant, 'Acknowledged', null, null, v_receipts);
@@ -217,6 +207,5 @@ grant execute on function
 grant execute on function
   waybill.open_apart(text, uuid, text),
   waybill.claim_express(text, text, integer, boolean),
-  waybill.closes_alike(text, jsonb),
   waybill.close_attempts(text, jsonb)
   to waybill_data;
