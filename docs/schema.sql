@@ -1725,7 +1725,7 @@ function longest_receipt_days(s waybill.settings) returns integer, sql, stable
 function lost_actions(p_runs jsonb) returns TABLE(tenant_id text, action_id text), sql, stable
   grant execute to waybill_operations
 
-function mark_closed(p_places tid[], p_closes jsonb) returns void, plpgsql, volatile
+function mark_closed(p_places tid[], p_closes jsonb) returns integer, plpgsql, volatile
   grant execute to waybill_data
 
 function mark_dispatched(p_places tid[], p_deadline timestamp with time zone) returns SETOF waybill.deliveries, plpgsql, volatile
@@ -1931,6 +1931,9 @@ function request_cancel(p_tenant text, p_action text, p_by text, p_reason text, 
   grant execute to waybill_data
 
 function request_certification(p_tenant text, p_connector text, p_version text, p_suite text, p_wish jsonb) returns jsonb, plpgsql, volatile, security definer
+  grant execute to waybill_data
+
+function require_all(p_written integer, p_asked integer) returns void, plpgsql, volatile
   grant execute to waybill_data
 
 function reserve_route(p_tenant text, p_action text, p_request jsonb, p_topology jsonb) returns jsonb, plpgsql, volatile

@@ -79,6 +79,16 @@ create function waybill.attempt_deadline(p_chain jsonb) returns timestamptz lang
 -- the planner believes of that, no other row is read. Several go in one statement, as starting one that writes
 -- deliveries costs more than writing one of them.
 
+-- Nothing is written in part.
+create function waybill.require_all(p_written integer, p_asked integer) returns void language plpgsql as $$
+begin
+  if p_written is distinct from p_asked then
+    raise exception '% rows were to be written, and % were there', p_asked, p_written
+      using errcode = 'serialization_failure';
+  end if;
+end
+$$;
+
 -- One more attempt of each. The first one takes a delivery from Received over Verified to Dispatched.
 create function waybill.mark_dispatched(p_places tid[], p_deadline timestamptz)
 returns setof waybill.deliveries language plpgsql
@@ -98,9 +108,11 @@ end
 $$;
 
 -- What open attempts came to; p_closes: by delivery, as close_attempt takes it.
-create function waybill.mark_closed(p_places tid[], p_closes jsonb) returns void language plpgsql
+create function waybill.mark_closed(p_places tid[], p_closes jsonb) returns integer language plpgsql
   set plan_cache_mode = force_generic_plan set jit = off
   set enable_seqscan = off set enable_indexscan = off set enable_bitmapscan = off as $$
+declare
+  v_written integer;
 begin
   update waybill.delivery_attempts a set
       closed_at = clock_timestamp(),
@@ -112,6 +124,8 @@ begin
       answer_sha256 = p_closes #>> array[a.delivery_id::text, 'answerSha256'],
       answer_head = p_closes #>> array[a.delivery_id::text, 'answerHead']
     where a.ctid = any (p_places);
+  get diagnostics v_written = row_count;
+  return v_written;
 end
 $$;
 
@@ -151,6 +165,7 @@ begin
     cross join lateral (select d.ctid, d.verified_at from waybill.deliveries d
       where d.tenant_id = p_tenant and d.delivery_id = x.id limit 1) o;
   v_opened := array(select d from waybill.mark_dispatched(v_places, p_deadline) d);
+  perform waybill.require_all(cardinality(v_opened), cardinality(p_deliveries));
   insert into waybill.delivery_attempts
       (tenant_id, delivery_id, attempt_no, series, owner, target_id, deadline_at, sent_as, only_reads)
     select p_tenant, d.delivery_id, d.attempts, d.series, p_owner, p_chain->>'targetId',
@@ -452,11 +467,14 @@ create function waybill.chain_moved(d waybill.deliveries, p_receipt jsonb) retur
 
 -- Closes the open attempts of locked deliveries; p_closes: by delivery, as close_attempt takes it.
 create function waybill.record_outcomes(p_tenant text, p_closes jsonb) returns void language plpgsql as $$
+declare
+  v_ids text[] := array(select jsonb_object_keys(p_closes));
 begin
-  perform waybill.mark_closed(array(
-    select o.ctid from jsonb_object_keys(p_closes) x (id)
+  perform waybill.require_all(waybill.mark_closed(array(
+    select o.ctid from unnest(v_ids) x (id)
       cross join lateral (select a.ctid from waybill.delivery_attempts a
-        where a.tenant_id = p_tenant and a.delivery_id = x.id::uuid and a.closed_at is null limit 1) o), p_closes);
+        where a.tenant_id = p_tenant and a.delivery_id = x.id::uuid and a.closed_at is null limit 1) o),
+    p_closes), cardinality(v_ids));
 end
 $$;
 
@@ -465,14 +483,15 @@ create function waybill.settle_deliveries(
   p_tenant text, p_state text, p_reason text, p_detail text, p_receipts jsonb
 ) returns void language plpgsql as $$
 declare
-  v_places tid[];
-  v_settled waybill.deliveries[];
-begin
-  v_places := array(
-    select o.ctid from jsonb_object_keys(p_receipts) x (id)
+  v_ids text[] := array(select jsonb_object_keys(p_receipts));
+  v_places tid[] := array(
+    select o.ctid from unnest(v_ids) x (id)
       cross join lateral (select d.ctid from waybill.deliveries d
         where d.tenant_id = p_tenant and d.delivery_id = x.id::uuid limit 1) o);
+  v_settled waybill.deliveries[];
+begin
   v_settled := array(select d from waybill.mark_settled(v_places, p_state, p_reason, p_detail, p_receipts) d);
+  perform waybill.require_all(cardinality(v_settled), cardinality(v_ids));
   perform waybill.append_receipts(p_tenant, array_agg('delivery/' || d.delivery_id),
       array_agg(p_receipts->d.delivery_id::text))
     from unnest(v_settled) d;

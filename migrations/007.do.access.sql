@@ -81,6 +81,7 @@ grant execute on function
   waybill.tell_received(waybill.deliveries[]),
   waybill.verify_delivery(waybill.deliveries),
   waybill.attempt_deadline(jsonb),
+  waybill.require_all(integer, integer),
   waybill.mark_dispatched(tid[], timestamptz),
   waybill.mark_closed(tid[], jsonb),
   waybill.mark_settled(tid[], text, text, text, jsonb),
