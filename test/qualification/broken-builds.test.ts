@@ -98,8 +98,8 @@ const BREAKAGES: readonly Breakage[] = [
     edits: [
       {
         file: 'migrations/005.do.dispatching.sql',
-        from: 'series_attempts = series_attempts + 1,',
-        to: "series_attempts = series_attempts + case p_driver when 'loop' then 0 else 1 end,",
+        from: 'series_attempts = d.series_attempts + 1,',
+        to: "series_attempts = d.series_attempts + case d.driver when 'loop' then 0 else 1 end,",
       },
     ],
     red: /^target-down: express: requests while it was down: 12 instead of 9/,
