@@ -35,7 +35,7 @@ import { startingActions } from './starting-actions';
 import type { TestDatabase } from './test-database';
 import { until } from './until';
 import { workflowBundle } from './workflow-bundle';
-import { pageSays } from './workflow-pages';
+import { ifThere, pageSays } from './workflow-pages';
 
 export interface DeliveryRow {
   readonly state: string;
@@ -264,8 +264,8 @@ export class DeliveryRig {
   /** Resolves once the Temporal UI shows the delivery as waiting. */
   async waits(ref: DeliveryRef): Promise<void> {
     await until('its workflow waits', async () => {
-      const { typedSearchAttributes } = await this.handle(ref).describe();
-      return typedSearchAttributes.get(WAITING_SINCE);
+      const found = await ifThere(() => this.handle(ref).describe());
+      return found?.typedSearchAttributes.get(WAITING_SINCE);
     });
   }
 
