@@ -147,16 +147,16 @@ export class DeliveryRig {
   }
 
   /** A loop of the express lane. */
-  expressLane({ signal, start }: Partial<ExpressServices & ExpressOptions> = {}): ExpressLane {
+  expressLane(given: Partial<ExpressServices & ExpressOptions> = {}): ExpressLane {
     return new ExpressLane({
       operations: this.db.as('waybill_operations'),
       services: {
         attempts: this.services,
-        start: start ?? ((ref, about) => this.workflows().ensure(ref, about)),
+        start: given.start ?? ((ref, about) => this.workflows().ensure(ref, about)),
       },
       owner: 'test-lane',
-      hint: new Hint(),
-      signal: signal ?? new AbortController().signal,
+      hint: given.hint ?? new Hint(),
+      signal: given.signal ?? new AbortController().signal,
       log: pino({ level: 'silent' }),
     });
   }
