@@ -1,8 +1,11 @@
 /**
- * A subscription that changes its lane again and again while its deliveries are under way, are asked for by
- * both drivers and are replayed: a real Temporal server, a real Postgres and a real HTTP target. Doubled:
- * nothing. Verdict: what the target was sent against attempts, receipts and events of each.
+ * What the loop of the express lane drives beside workflows: targets that are no HTTP, and a subscription
+ * that changes its lane again and again while its deliveries are under way, are asked for by both drivers and
+ * are replayed. Real: Temporal server, Postgres, HTTP target. Doubled: the worker of a workflow target.
+ * Verdict: what was sent against attempts, receipts and events of each.
  */
+import { randomUUID } from 'node:crypto';
+import { WorkflowNotFoundError } from '@temporalio/client';
 import type { DeliveryRef } from '../../src/domain/delivery-activities';
 import { LANES, type Lane } from '../../src/domain/lanes';
 import { decideReplay } from '../../src/services/replays';
@@ -30,7 +33,7 @@ const COURSES: readonly Course[] = [
   { says: [503, 503, 503, 404, 200], series: [3, 1, 1] },
 ];
 /** Of each course, in turns of the lanes. */
-const ROUNDS = 6;
+const ROUNDS = 4;
 
 interface Accepted {
   readonly ref: DeliveryRef;
@@ -53,7 +56,9 @@ beforeAll(async () => {
 afterAll(() => rig.stop());
 
 const switchLane = (lane: Lane) =>
-  rig.db.rows('update waybill.subscriptions set lane = $1', [lane]);
+  rig.db.rows('update waybill.subscriptions set lane = $1 where subscription_id = $2', [
+    ...[lane, fixture.subscription],
+  ]);
 
 async function accept(course: Course, lane: Lane): Promise<Accepted> {
   const ref = await rig.accept(fixture, JSON.stringify(course.says));
@@ -121,4 +126,29 @@ test('whatever is under way while the lane changes ends as it began, each attemp
   }
   await Promise.all(ends);
   for (const one of accepted) await expectExactLedger(one);
+});
+
+test('the loop reaches targets that are an event or a workflow, and needs no workflow for that', async () => {
+  const theirs = { taskQueue: `their-queue-${randomUUID()}`, workflowType: 'triage' };
+  await rig.db.rows(`update waybill.settings set workflow_targets = $1`, [
+    JSON.stringify([{ ...theirs, tenants: null }]),
+  ]);
+  const configs = {
+    event: { timeoutMs: 10_000 },
+    workflow: { ...theirs, signal: null, timeoutMs: 5_000 },
+  };
+  for (const [kind, config] of Object.entries(configs)) {
+    const subscribed = await rig.catalog({ lane: 'express', subscription: kind });
+    await rig.db.rows(`update waybill.targets set kind = $1, config = $2 where target_id = $3`, [
+      ...[kind, JSON.stringify(config), `${kind}-target`],
+    ]);
+    const ref = await rig.deliver(subscribed);
+    expect(await rig.reaches(ref, 'Acknowledged')).toMatchObject({ attempts: 1, receipt_seq: 1 });
+    expect(await rig.events(ref)).toEqual(['delivery-received', 'delivery-dispatched']);
+    await expect(rig.handle(ref).describe()).rejects.toThrow(WorkflowNotFoundError);
+    if (kind === 'workflow') {
+      const started = rig.client.workflow.getHandle(`acme/${ref.deliveryId}`);
+      expect(await started.describe()).toMatchObject({ type: 'triage' });
+    }
+  }
 });
