@@ -67,15 +67,18 @@ test('a notice of the API wakes a loop that looks by itself once an hour', async
     },
     onError: () => undefined,
   });
-  const listens = () => Promise.resolve(heard > 0 && looked > 1 ? true : null);
-  await until('it listens, and has looked since', listens);
-  // Of this one nobody gives notice: it waits for the next one.
-  const unheard = await rig.accept(fixture);
-  for (let nth = 0; nth < 5; nth += 1) await rig.reaches(await post(), 'Acknowledged');
-  await rig.reaches(unheard, 'Acknowledged');
-  stopping.abort();
-  await Promise.all([loop, listening]);
-  await lane.drain(0);
+  try {
+    const listens = () => Promise.resolve(heard > 0 && looked > 1 ? true : null);
+    await until('it listens, and has looked since', listens);
+    // Of this one nobody gives notice: it waits for the next one.
+    const unheard = await rig.accept(fixture);
+    for (let nth = 0; nth < 5; nth += 1) await rig.reaches(await post(), 'Acknowledged');
+    await rig.reaches(unheard, 'Acknowledged');
+  } finally {
+    stopping.abort();
+    await Promise.all([loop, listening]);
+    await lane.drain(0);
+  }
   expect(await slowest()).toBeLessThan(5_000);
 });
 
