@@ -71,9 +71,7 @@ test('an API killed after the commit: a loop goes on with it in either lane, and
   const firsts = await Promise.all(sent.map(async ({ id }) => (await stored(id))[0]?.delivery_id));
   const next = await faults.api();
   const repeats = async () =>
-    await Promise.all(
-      sent.map(async ({ id, to }) => (await (await post(next.url, id, to)).json())),
-    );
+    await Promise.all(sent.map(async ({ id, to }) => await (await post(next.url, id, to)).json()));
   const named = firsts.map((firstDeliveryId) => ({ outcome: 'duplicate', firstDeliveryId }));
   expect(await repeats()).toMatchObject(named);
   const worker = await faults.worker();
