@@ -46,6 +46,25 @@ test('a loop that stops claims nothing more', async () => {
   expect(await rig.row(ref)).toMatchObject({ state: 'Received', attempts: 0 });
 });
 
+test('whom a notice tells of goes first, and the round after it looks at all, whoever is told of meanwhile', async () => {
+  const [told, other] = [
+    await rig.catalog({ lane: 'express', tenant: 'told' }),
+    await rig.catalog({ lane: 'express', tenant: 'untold' }),
+  ];
+  const lane = rig.expressLane();
+  const waiting = await rig.accept(other);
+  const first = await rig.accept(told);
+  lane.notice(first.tenantId);
+  expect(await lane.round()).toBe(true);
+  expect(await rig.row(first)).toMatchObject({ attempts: 1 });
+  expect(await rig.row(waiting)).toMatchObject({ state: 'Received', attempts: 0 });
+  await rig.accept(told);
+  lane.notice(first.tenantId);
+  expect(await lane.round()).toBe(true);
+  expect(await rig.row(waiting)).toMatchObject({ attempts: 1 });
+  await lane.drain(10_000);
+});
+
 test('a flood of one tenant at targets that hang leaves the others their share of each round', async () => {
   const hangs = { targetUrl: `${rig.receiver.url}/hang`, timeoutMs: 60_000 };
   const at = { lane: 'express', tenant: 'flooding', ...hangs } as const;
