@@ -30,7 +30,13 @@ module.exports = {
   // would be the limit.
   maxWorkers: Math.min(4, availableParallelism() + 1),
   projects: [
-    { ...shared, displayName: 'house', testMatch: ['<rootDir>/test/house/**/*.test.ts'] },
+    {
+      ...shared,
+      displayName: 'house',
+      testMatch: ['<rootDir>/test/house/**/*.test.ts'],
+      // What the CLI loads on demand is named as it is in the build.
+      moduleNameMapper: { '^(\\./[\\w-]+)\\.js$': ['$1', '$1.js'] },
+    },
     {
       ...shared,
       displayName: 'product',
