@@ -8,6 +8,7 @@ const { availableParallelism } = require('node:os');
 const shared = {
   rootDir: __dirname,
   testEnvironment: 'node',
+  runtime: '<rootDir>/test/support/runtime.cjs',
   transform: {
     '^.+\\.(ts|js)$': [
       '@swc/jest',
@@ -28,6 +29,7 @@ const shared = {
 module.exports = {
   // Tests wait for servers more than they compute: one more than there are cores. Above four the servers
   // would be the limit.
+  testSequencer: '<rootDir>/test/support/sequencer.cjs',
   maxWorkers: Math.min(4, availableParallelism() + 1),
   projects: [
     {
