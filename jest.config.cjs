@@ -29,8 +29,8 @@ const shared = {
 module.exports = {
   // Tests wait for servers more than they compute: one more than there are cores. Above four the servers
   // would be the limit.
-  testSequencer: '<rootDir>/test/support/sequencer.cjs',
   maxWorkers: Math.min(4, availableParallelism() + 1),
+  testSequencer: '<rootDir>/test/support/sequencer.cjs',
   projects: [
     {
       ...shared,
