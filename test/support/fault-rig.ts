@@ -15,19 +15,22 @@ export const OTHER_SECRET = 'fault-rig-other-secret';
 
 export class FaultRig {
   readonly rig: DeliveryRig;
+  readonly #queues: string;
   readonly #processes = new WaybillProcesses();
 
-  private constructor(rig: DeliveryRig) {
+  private constructor(rig: DeliveryRig, queues: string) {
     this.rig = rig;
+    this.#queues = queues;
   }
 
-  static async start(): Promise<FaultRig> {
-    return new FaultRig(await DeliveryRig.start());
+  /** @param queues that its workers serve: each costs every start of one a third of a second */
+  static async start(queues = 'deliveries'): Promise<FaultRig> {
+    return new FaultRig(await DeliveryRig.start(), queues);
   }
 
   /** A worker that polls; with a point, one that stands still there. */
   worker(holdAt?: PointName): Promise<WaybillProcess> {
-    return this.#processes.worker(['--queues', 'deliveries,operations'], this.#environment(holdAt));
+    return this.#processes.worker(['--queues', this.#queues], this.#environment(holdAt));
   }
 
   api(holdAt?: PointName): Promise<RunningApi> {
