@@ -2469,7 +2469,7 @@ export interface components {
             targetId: string;
             eventTypes: string[];
             /**
-             * @description paused keeps collecting; deactivated refuses for good.
+             * @description paused keeps collecting; deactivated refuses, until a fleet has it active again.
              * @enum {string}
              */
             state: "active" | "paused" | "deactivated";

@@ -1387,7 +1387,7 @@ function answer_lifecycle(r waybill.replicas, p_request text, p_operation text) 
 function append_checkpoint(p_tenant text, p_checkpoint jsonb, p_leaves jsonb) returns boolean, plpgsql, volatile
   grant execute to waybill_operations
 
-function append_receipt(p_tenant text, p_subject text, p_receipt jsonb) returns void, sql, volatile
+function append_receipts(p_tenant text, p_subjects text[], p_receipts jsonb[]) returns void, plpgsql, volatile
   grant execute to waybill_data
 
 function approval_facts(p waybill.approvals) returns jsonb, sql, volatile
@@ -1403,6 +1403,9 @@ function ask_approval(p_tenant text, p_action text, p_attend_ms integer) returns
   grant execute to waybill_data
 
 function ask_receipt(a waybill.actions, p_kind text, p_receipt jsonb) returns jsonb, sql, volatile
+  grant execute to waybill_data
+
+function attempt_deadline(p_chain jsonb) returns timestamp with time zone, sql, volatile
   grant execute to waybill_data
 
 function audit_switch(p_tenant text, p_pause boolean, p_actor text, p_subject text, p_reason text) returns void, sql, volatile
@@ -1474,7 +1477,7 @@ function circuit_admits(r waybill.replicas, p_probes integer) returns boolean, s
 function claim_event_sinks(p_limit integer) returns TABLE(tenant_id text, sink_id text, lease_no bigint), sql, volatile
   grant execute to waybill_operations
 
-function claim_express(p_tenant text, p_owner text, p_limit integer, p_apart boolean) returns TABLE(delivery_id uuid, connector_id text, event_type text, subscription_id text, answer text, info jsonb, payload bytea), plpgsql, volatile
+function claim_express(p_tenant text, p_owner text, p_limit integer, p_apart boolean) returns TABLE(delivery_id uuid, answer text, info jsonb, payload bytea), plpgsql, volatile
   grant execute to waybill_data
 
 function claim_idempotency_key(p_tenant text, p_principal text, p_route text, p_key text, p_sha256 bytea, p_lease_ms integer, p_keep_ms bigint, p_effect uuid) returns jsonb, plpgsql, volatile
@@ -1552,7 +1555,7 @@ function delivery_needs(p_tenant text, p_sha256 bytea) returns boolean, sql, sta
 function delivery_tenants(p_after text, p_limit integer) returns SETOF text, plpgsql, stable
   grant execute to waybill_operations
 
-function dispatch_chain(d waybill.deliveries) returns jsonb, sql, stable
+function dispatch_chain(p_tenant text, p_subscription text) returns jsonb, plpgsql, stable
   grant execute to waybill_data
 
 function doubt_action(p_tenant text, p_action text, p_sent_fence bigint) returns text, plpgsql, volatile
@@ -1570,7 +1573,7 @@ function drain_turns(p_rate numeric, p_next timestamp with time zone, p_limit in
 function due_replays(p_tenant text, p_job uuid, p_busy integer, p_unsettled integer) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
-function emit_delivery_event(d waybill.deliveries, p_event_seq integer, p_topic text, p_payload jsonb) returns void, sql, volatile
+function emit_delivery_events(p_tenant text, p_deliveries uuid[], p_event_seqs integer[], p_topic text, p_payloads jsonb[]) returns void, plpgsql, volatile
   grant execute to waybill_data
 
 function end_attempt(t waybill.route_attempts, p_settlement text, p_cause text, p_evidence jsonb) returns void, plpgsql, volatile
@@ -1586,9 +1589,6 @@ function end_recovery(p_by text) returns boolean, plpgsql, volatile
 function event_facts(e waybill.outbox_events) returns jsonb, sql, stable
   grant execute to waybill_data
   grant execute to waybill_operations
-
-function event_target_fields(d waybill.deliveries) returns jsonb, sql, stable
-  grant execute to waybill_data
 
 function events_behind(p_tenant text, p_after bigint, p_limit integer) returns SETOF waybill.outbox_events, sql, stable
   grant execute to waybill_data
@@ -1676,11 +1676,17 @@ function heartbeat_replica(p_replica text, p_request text, p_previous bigint, p_
 function hold_rate(p_tenant text, p_instance text, p_ms bigint) returns void, sql, volatile
   grant execute to waybill_data
 
-function in_flight(p_tenant text, p_target text) returns integer, sql, volatile
+function in_flight(p_tenant text, p_target text) returns integer, plpgsql, volatile
   grant execute to waybill_data
   grant execute to waybill_operations
 
 function ingest_deliveries(p_tenant text, p_items jsonb, p_payloads bytea) returns jsonb, plpgsql, volatile
+  grant execute to waybill_data
+
+function is_clear(p_tenant text, p_target text) returns boolean, plpgsql, volatile
+  grant execute to waybill_data
+
+function is_usual(p_tenant text, p_target text, p_health text) returns boolean, plpgsql, volatile
   grant execute to waybill_data
 
 function judge_arrivals(p_tenant text, p_all waybill.arrival[]) returns waybill.arrival[], plpgsql, volatile
@@ -1718,6 +1724,15 @@ function longest_receipt_days(s waybill.settings) returns integer, sql, stable
 
 function lost_actions(p_runs jsonb) returns TABLE(tenant_id text, action_id text), sql, stable
   grant execute to waybill_operations
+
+function mark_closed(p_places tid[], p_closes jsonb) returns integer, plpgsql, volatile
+  grant execute to waybill_data
+
+function mark_dispatched(p_places tid[], p_deadline timestamp with time zone) returns SETOF waybill.deliveries, plpgsql, volatile
+  grant execute to waybill_data
+
+function mark_settled(p_places tid[], p_state text, p_reason text, p_detail text, p_receipts jsonb) returns SETOF waybill.deliveries, plpgsql, volatile
+  grant execute to waybill_data
 
 function mark_to_wake() returns trigger, plpgsql, volatile
   grant execute to waybill_control
@@ -1773,6 +1788,9 @@ function open_apart(p_tenant text, p_delivery uuid, p_owner text) returns TABLE(
   grant execute to waybill_data
 
 function open_attempt(p_tenant text, p_delivery uuid, p_owner text, p_driver text) returns TABLE(answer text, info jsonb, payload bytea), plpgsql, volatile
+  grant execute to waybill_data
+
+function open_ready(p_tenant text, p_deliveries uuid[], p_owner text, p_chain jsonb, p_deadline timestamp with time zone) returns TABLE(id uuid, info jsonb), plpgsql, volatile
   grant execute to waybill_data
 
 function open_reservation(r waybill.routes, x waybill.replicas, b waybill.bound, p_request jsonb) returns waybill.route_attempts, plpgsql, volatile
@@ -1859,6 +1877,9 @@ function record_conformance(p_connector text, p_version text, p_suite text, p_ru
 function record_outcome(a waybill.actions, t waybill.route_attempts, p_result jsonb, p_bytes bytea, p_receipt jsonb) returns waybill.actions, plpgsql, volatile
   grant execute to waybill_data
 
+function record_outcomes(p_tenant text, p_closes jsonb) returns void, plpgsql, volatile
+  grant execute to waybill_data
+
 function record_result(p_tenant text, p_action text, p_fence bigint, p_result jsonb, p_evidence jsonb) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
@@ -1910,6 +1931,9 @@ function request_cancel(p_tenant text, p_action text, p_by text, p_reason text, 
   grant execute to waybill_data
 
 function request_certification(p_tenant text, p_connector text, p_version text, p_suite text, p_wish jsonb) returns jsonb, plpgsql, volatile, security definer
+  grant execute to waybill_data
+
+function require_all(p_written integer, p_asked integer) returns void, plpgsql, volatile
   grant execute to waybill_data
 
 function reserve_route(p_tenant text, p_action text, p_request jsonb, p_topology jsonb) returns jsonb, plpgsql, volatile
@@ -1966,7 +1990,7 @@ function sequence_events(p_limit integer) returns integer, plpgsql, volatile
 function served_profiles(p_tenant text, p_capability text) returns text[], sql, stable
   grant execute to waybill_data
 
-function settle_delivery(d waybill.deliveries, p_state text, p_reason text, p_detail text, p_receipt jsonb) returns void, plpgsql, volatile
+function settle_deliveries(p_tenant text, p_state text, p_reason text, p_detail text, p_receipts jsonb) returns void, plpgsql, volatile
   grant execute to waybill_data
 
 function settle_lost(p_tenant text, p_action text, p_fence bigint, p_evidence jsonb, p_receipt jsonb) returns jsonb, plpgsql, volatile
@@ -2047,10 +2071,13 @@ function target_gate(d waybill.deliveries, p_target text, p_kind text, p_deadlin
 function target_turns(p_tenant text, p_target text, p_limit integer) returns integer, plpgsql, volatile
   grant execute to waybill_operations
 
+function tell_received(p_received waybill.deliveries[]) returns void, plpgsql, volatile
+  grant execute to waybill_data
+
 function tell_subscription_changed(s waybill.subscriptions) returns void, sql, volatile
   grant execute to waybill_data
 
-function tenant_in_flight(p_tenant text) returns integer, sql, volatile
+function tenant_in_flight(p_tenant text) returns integer, plpgsql, volatile
   grant execute to waybill_data
   grant execute to waybill_operations
 
@@ -2060,6 +2087,9 @@ function try_reserve(a waybill.actions, r waybill.routes, p_level waybill.bound[
 function utc_text(p_at timestamp with time zone) returns text, sql, stable
   grant execute to waybill_data
   grant execute to waybill_operations
+
+function verify_delivery(d waybill.deliveries) returns waybill.deliveries, plpgsql, volatile
+  grant execute to waybill_data
 
 function wake_ended(p_limit integer) returns integer, plpgsql, volatile
   grant execute to waybill_operations

@@ -19,24 +19,170 @@ create function waybill.delivery_facts(d waybill.deliveries) returns jsonb
     'lane', d.lane, 'driver', d.driver, 'receiptSeq', d.receipt_seq, 'receiptDigest', d.receipt_digest,
     'now', clock_timestamp());
 
--- Appends the signed receipt. The caller holds the row lock of the subject and has compared the head of
--- its chain with the receipt's predecessor.
-create function waybill.append_receipt(p_tenant text, p_subject text, p_receipt jsonb) returns void
-  language sql
-begin atomic
+-- Appends signed receipts, each to the chain of its subject. The caller holds the row lock of each subject and
+-- has compared the head of its chain with the receipt's predecessor.
+create function waybill.append_receipts(p_tenant text, p_subjects text[], p_receipts jsonb[]) returns void
+  language plpgsql as $$
+begin
   insert into waybill.receipts (tenant_id, subject, seq, kind, jws, digest, previous_digest)
-    values (p_tenant, p_subject, (p_receipt->>'seq')::integer, p_receipt->>'kind',
-            p_receipt->>'jws', p_receipt->>'digest', p_receipt->>'previousDigest');
-end;
+    select p_tenant, x.subject, (x.r->>'seq')::integer, x.r->>'kind',
+           x.r->>'jws', x.r->>'digest', x.r->>'previousDigest'
+      from unnest(p_subjects, p_receipts) x (subject, r);
+end
+$$;
 
-create function waybill.emit_delivery_event(
-  d waybill.deliveries, p_event_seq integer, p_topic text, p_payload jsonb
-) returns void language sql
-begin atomic
+-- Events of deliveries on a topic, the n-th of each array for the n-th of them.
+create function waybill.emit_delivery_events(
+  p_tenant text, p_deliveries uuid[], p_event_seqs integer[], p_topic text, p_payloads jsonb[]
+) returns void language plpgsql as $$
+begin
   insert into waybill.outbox_events (tenant_id, aggregate, aggregate_seq, topic, payload)
-    values (d.tenant_id, 'delivery/' || d.delivery_id, p_event_seq, p_topic,
-            jsonb_build_object('deliveryId', d.delivery_id, 'tenantId', d.tenant_id) || p_payload);
-end;
+    select p_tenant, 'delivery/' || x.id, x.seq, p_topic,
+           jsonb_build_object('deliveryId', x.id, 'tenantId', p_tenant) || x.payload
+      from unnest(p_deliveries, p_event_seqs, p_payloads) x (id, seq, payload);
+end
+$$;
+
+-- Tells that inbound deliveries were received, those whose stored bytes were just found whole.
+create function waybill.tell_received(p_received waybill.deliveries[]) returns void language plpgsql as $$
+begin
+  perform waybill.emit_delivery_events(d.tenant_id, array_agg(d.delivery_id), array_agg(d.event_seq),
+      'connectors.deliveries.v1.delivery-received', array_agg(jsonb_build_object(
+        'connectorId', d.connector_id, 'subscriptionId', d.subscription_id,
+        'eventType', d.event_type, 'payloadHash', encode(d.payload_sha256, 'hex'))))
+    from unnest(p_received) d where d.direction = 'inbound' group by d.tenant_id;
+end
+$$;
+
+-- Notes that the stored bytes of a locked delivery are whole, before it is attempted. Also of one that failed
+-- before this step and is replayed: it was told to nobody yet.
+create function waybill.verify_delivery(d waybill.deliveries) returns waybill.deliveries
+  language plpgsql as $$
+begin
+  if d.verified_at is not null then return d; end if;
+  update waybill.deliveries set
+      state = case state when 'Received' then 'Verified' else state end,
+      version = version + case state when 'Received' then 1 else 0 end,
+      verified_at = clock_timestamp(), event_seq = event_seq + case direction when 'inbound' then 1 else 0 end
+    where tenant_id = d.tenant_id and delivery_id = d.delivery_id returning * into d;
+  perform waybill.tell_received(array[d]);
+  return d;
+end
+$$;
+
+-- By when an attempt is given up: its target's time-out, and time to write down what it came to.
+create function waybill.attempt_deadline(p_chain jsonb) returns timestamptz language sql volatile
+  return clock_timestamp()
+    + make_interval(secs => coalesce((p_chain->'target'->>'timeoutMs')::numeric, 10000) / 1000.0 + 10);
+
+-- The marks write rows that the caller has locked, by their places: however many a tenant has, and whatever
+-- the planner believes of that, no other row is read. Several go in one statement, as starting one that writes
+-- deliveries costs more than writing one of them.
+
+-- Nothing is written in part.
+create function waybill.require_all(p_written integer, p_asked integer) returns void language plpgsql as $$
+begin
+  if p_written is distinct from p_asked then
+    raise exception '% rows were to be written, and % were there', p_asked, p_written
+      using errcode = 'serialization_failure';
+  end if;
+end
+$$;
+
+-- One more attempt of each. The first one takes a delivery from Received over Verified to Dispatched.
+create function waybill.mark_dispatched(p_places tid[], p_deadline timestamptz)
+returns setof waybill.deliveries language plpgsql
+  set plan_cache_mode = force_generic_plan set jit = off
+  set enable_seqscan = off set enable_indexscan = off set enable_bitmapscan = off as $$
+begin
+  return query update waybill.deliveries d set
+      state = 'Dispatched',
+      version = d.version + case d.state when 'Received' then 2 when 'Dispatched' then 0 else 1 end,
+      verified_at = coalesce(d.verified_at, clock_timestamp()),
+      event_seq = d.event_seq + case when d.verified_at is null and d.direction = 'inbound' then 1 else 0 end,
+      attempts = d.attempts + 1, series_attempts = d.series_attempts + 1,
+      series_started_at = coalesce(d.series_started_at, clock_timestamp()),
+      next_attempt_at = null, attend_at = p_deadline + interval '5 seconds'
+    where d.ctid = any (p_places) returning d.*;
+end
+$$;
+
+-- What open attempts came to; p_closes: by delivery, as close_attempt takes it.
+create function waybill.mark_closed(p_places tid[], p_closes jsonb) returns integer language plpgsql
+  set plan_cache_mode = force_generic_plan set jit = off
+  set enable_seqscan = off set enable_indexscan = off set enable_bitmapscan = off as $$
+declare
+  v_written integer;
+begin
+  update waybill.delivery_attempts a set
+      closed_at = clock_timestamp(),
+      outcome = p_closes #>> array[a.delivery_id::text, 'outcome'],
+      reason = p_closes #>> array[a.delivery_id::text, 'reason'],
+      detail = p_closes #>> array[a.delivery_id::text, 'detail'],
+      status = (p_closes #>> array[a.delivery_id::text, 'status'])::integer,
+      duration_ms = (p_closes #>> array[a.delivery_id::text, 'durationMs'])::integer,
+      answer_sha256 = p_closes #>> array[a.delivery_id::text, 'answerSha256'],
+      answer_head = p_closes #>> array[a.delivery_id::text, 'answerHead']
+    where a.ctid = any (p_places);
+  get diagnostics v_written = row_count;
+  return v_written;
+end
+$$;
+
+-- The series end, in Acknowledged or Failed; p_receipts: by delivery.
+create function waybill.mark_settled(
+  p_places tid[], p_state text, p_reason text, p_detail text, p_receipts jsonb
+) returns setof waybill.deliveries language plpgsql
+  set plan_cache_mode = force_generic_plan set jit = off
+  set enable_seqscan = off set enable_indexscan = off set enable_bitmapscan = off as $$
+begin
+  return query update waybill.deliveries d set
+      state = p_state, version = d.version + 1, reason = p_reason, detail = p_detail,
+      uncertain = d.uncertain or d.direction = 'outbound' and p_reason is not distinct from 'uncertain',
+      settled_at = clock_timestamp(), attend_at = null, next_attempt_at = null,
+      driver = case p_state when 'Failed' then 'workflow' else d.driver end,
+      show_at = case when p_state = 'Failed' and d.driver = 'loop' then clock_timestamp() + interval '2 seconds' end,
+      gate = null, gated_at = null,
+      waiting_since = case when p_state = 'Failed' then clock_timestamp() end,
+      event_seq = d.event_seq + 1, receipt_seq = d.receipt_seq + 1,
+      receipt_digest = p_receipts #>> array[d.delivery_id::text, 'digest']
+    where d.ctid = any (p_places) returning d.*;
+end
+$$;
+
+-- Opens the next attempts of deliveries that share a chain and that nothing keeps from it; the caller holds
+-- their rows and has found their stored bytes whole. Answers all that the calls need but the bytes.
+create function waybill.open_ready(
+  p_tenant text, p_deliveries uuid[], p_owner text, p_chain jsonb, p_deadline timestamptz
+) returns table (id uuid, info jsonb) language plpgsql as $$
+declare
+  v_places tid[];
+  v_fresh uuid[];
+  v_opened waybill.deliveries[];
+begin
+  select array_agg(o.ctid), array_agg(x.id) filter (where o.verified_at is null) into v_places, v_fresh
+    from unnest(p_deliveries) x (id)
+    cross join lateral (select d.ctid, d.verified_at from waybill.deliveries d
+      where d.tenant_id = p_tenant and d.delivery_id = x.id limit 1) o;
+  v_opened := array(select d from waybill.mark_dispatched(v_places, p_deadline) d);
+  perform waybill.require_all(cardinality(v_opened), cardinality(p_deliveries));
+  insert into waybill.delivery_attempts
+      (tenant_id, delivery_id, attempt_no, series, owner, target_id, deadline_at, sent_as, only_reads)
+    select p_tenant, d.delivery_id, d.attempts, d.series, p_owner, p_chain->>'targetId',
+        p_deadline, decode(p_chain->>'sentAs', 'hex'), coalesce((p_chain->>'onlyReads')::boolean, false)
+      from unnest(v_opened) d;
+  perform waybill.tell_received(array(select d from unnest(v_opened) d where d.delivery_id = any (v_fresh)));
+  return query
+    select d.delivery_id, waybill.delivery_facts(d) || p_chain || jsonb_build_object(
+        'attempt', d.attempts, 'openedAt', clock_timestamp(), 'endsInMs', waybill.ms_until(p_deadline),
+        'contentType', d.content_type, 'keptHeaders', d.kept_headers, 'evidence', d.evidence,
+        -- Whether nothing of it can have reached a target before.
+        'firstCall', d.attempts = 1 or not exists (select from waybill.delivery_attempts b
+          where b.tenant_id = p_tenant and b.delivery_id = d.delivery_id and b.attempt_no < d.attempts
+            and b.outcome is distinct from 'not_sent'))
+      from unnest(v_opened) d;
+end
+$$;
 
 -- Opens the next attempt, or says why not:
 --   unknown_delivery | settled | in_flight | must_fail | held | not_due | opened
@@ -49,7 +195,9 @@ end;
 -- lock; once a workflow has asked, the delivery is the workflow's, but for an attempt of the loop that is open.
 create function waybill.open_attempt(
   p_tenant text, p_delivery uuid, p_owner text, p_driver text default 'workflow'
-) returns table (answer text, info jsonb, payload bytea) language plpgsql as $$
+) returns table (answer text, info jsonb, payload bytea) language plpgsql
+  set plan_cache_mode = force_generic_plan set jit = off
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   d waybill.deliveries;
   a waybill.delivery_attempts;
@@ -74,7 +222,7 @@ begin
     return query select 'settled', waybill.delivery_facts(d), null::bytea; return;
   end if;
   v_chain := case d.direction when 'outbound' then waybill.sending_chain(d)
-    else waybill.dispatch_chain(d) end;
+    else waybill.dispatch_chain(p_tenant, d.subscription_id) end;
   select * into a from waybill.delivery_attempts
     where tenant_id = p_tenant and delivery_id = p_delivery and closed_at is null;
   if found and d.direction = 'outbound' then
@@ -114,8 +262,6 @@ begin
     where tenant_id = p_tenant and sha256 = d.payload_sha256;
   v_fail := case
     when v_content is null or sha256(v_content) <> d.payload_sha256 then 'payload_unreadable'
-    when v_chain->>'broken' is null and v_chain->>'targetKind' = 'workflow'
-        and not waybill.workflow_allowed(p_tenant, v_chain->'target') then 'workflow_not_allowed'
     else v_chain->>'broken' end;
   if v_fail is not null then
     if p_driver = 'loop' then
@@ -125,22 +271,7 @@ begin
     return query select 'must_fail', waybill.delivery_facts(d) || v_chain
       || jsonb_build_object('reason', v_fail), null::bytea; return;
   end if;
-  -- Also of one that failed before this step and is replayed: it was told to nobody yet.
-  if d.verified_at is null then
-    update waybill.deliveries set
-        state = case state when 'Received' then 'Verified' else state end,
-        version = version + case state when 'Received' then 1 else 0 end,
-        verified_at = clock_timestamp(), event_seq = event_seq + case direction when 'inbound' then 1 else 0 end
-      where tenant_id = p_tenant and delivery_id = p_delivery returning * into d;
-    if d.direction = 'inbound' then
-      perform waybill.emit_delivery_event(d, d.event_seq,
-        'connectors.deliveries.v1.delivery-received', jsonb_build_object(
-          'connectorId', d.connector_id, 'subscriptionId', d.subscription_id,
-          'eventType', d.event_type, 'payloadHash', encode(d.payload_sha256, 'hex')));
-    end if;
-  end if;
-  v_deadline := clock_timestamp()
-    + make_interval(secs => coalesce((v_chain->'target'->>'timeoutMs')::numeric, 10000) / 1000.0 + 10);
+  v_deadline := waybill.attempt_deadline(v_chain);
   v_why := v_chain->>'heldBy';
   v_gate := case when v_why is not null then v_chain->>'gate' end;
   if v_why is null and d.direction = 'outbound' then
@@ -156,6 +287,7 @@ begin
         || (v_chain->>'targetId') end;
   end if;
   if v_why is not null then
+    d := waybill.verify_delivery(d);
     update waybill.deliveries set reason = 'held', detail = v_why,
         gate = v_gate, gated_at = coalesce(gated_at, clock_timestamp()),
         waiting_since = coalesce(waiting_since, clock_timestamp()),
@@ -179,6 +311,7 @@ begin
       where tenant_id = p_tenant and delivery_id = p_delivery returning * into d;
   end if;
   if d.next_attempt_at > clock_timestamp() then
+    d := waybill.verify_delivery(d);
     -- Its workflow knows now; before, it was to be started soon.
     update waybill.deliveries set attend_at = next_attempt_at + interval '5 seconds'
       where tenant_id = p_tenant and delivery_id = p_delivery
@@ -187,31 +320,16 @@ begin
       'dueInMs', waybill.ms_until(d.next_attempt_at)), null::bytea; return;
   end if;
 
-  insert into waybill.delivery_attempts
-      (tenant_id, delivery_id, attempt_no, series, owner, target_id, deadline_at, sent_as, only_reads)
-    values (p_tenant, p_delivery, d.attempts + 1, d.series, p_owner, v_chain->>'targetId', v_deadline,
-      decode(v_chain->>'sentAs', 'hex'), coalesce((v_chain->>'onlyReads')::boolean, false));
-  update waybill.deliveries set
-      state = 'Dispatched', version = version + case when state = 'Dispatched' then 0 else 1 end,
-      attempts = attempts + 1, series_attempts = series_attempts + 1,
-      series_started_at = coalesce(series_started_at, clock_timestamp()),
-      next_attempt_at = null, attend_at = v_deadline + interval '5 seconds'
-    where tenant_id = p_tenant and delivery_id = p_delivery returning * into d;
-  return query select 'opened', waybill.delivery_facts(d) || v_chain || jsonb_build_object(
-    'attempt', d.attempts, 'openedAt', clock_timestamp(), 'endsInMs', waybill.ms_until(v_deadline),
-    'contentType', d.content_type,
-    'keptHeaders', d.kept_headers, 'evidence', d.evidence,
-    -- Whether nothing of it can have reached a target before.
-    'firstCall', not exists (select from waybill.delivery_attempts b
-      where b.tenant_id = p_tenant and b.delivery_id = p_delivery and b.attempt_no < d.attempts
-        and b.outcome is distinct from 'not_sent')), v_content;
+  return query select 'opened', o.info, v_content
+    from waybill.open_ready(p_tenant, array[p_delivery], p_owner, v_chain, v_deadline) o;
 end
 $$;
 
--- The subscription, target and retry profile of a delivery as they are now; `broken` names what
--- makes dispatching it impossible.
-create function waybill.dispatch_chain(d waybill.deliveries) returns jsonb
-  language sql stable
+-- A subscription with its target and retry profile as they are now; `broken` names what makes dispatching its
+-- deliveries impossible.
+create function waybill.dispatch_chain(p_tenant text, p_subscription text) returns jsonb
+  language plpgsql stable as $$
+begin
   return (
     select jsonb_build_object(
       -- Why it is held, if it is; null: nothing holds it.
@@ -227,14 +345,18 @@ create function waybill.dispatch_chain(d waybill.deliveries) returns jsonb
         -- A revoked instance deactivates its subscriptions: it is the reason.
         when i.status = 'revoked' then 'instance_revoked'
         when s.state = 'deactivated' then 'subscription_deactivated'
-        when v.status = 'revoked' then 'connector_revoked' end)
+        when v.status = 'revoked' then 'connector_revoked'
+        when t.kind = 'workflow' and not waybill.workflow_allowed(p_tenant, t.config)
+          then 'workflow_not_allowed' end)
     from waybill.subscriptions s
     join waybill.targets t on t.tenant_id = s.tenant_id and t.target_id = s.target_id
     join waybill.instances i on i.tenant_id = s.tenant_id and i.instance_id = s.instance_id
     join waybill.connector_versions v on v.connector_id = i.connector_id and v.version = i.version
     join waybill.connectors c on c.connector_id = i.connector_id
     cross join waybill.settings g
-    where s.tenant_id = d.tenant_id and s.subscription_id = d.subscription_id);
+    where s.tenant_id = p_tenant and s.subscription_id = p_subscription);
+end
+$$;
 
 -- Closes an attempt with its outcome and carries out the decision about the delivery, all or
 -- nothing. p_close: {outcome, reason, detail, status, durationMs, answerSha256, answerHead,
@@ -247,7 +369,9 @@ create function waybill.dispatch_chain(d waybill.deliveries) returns jsonb
 --   unknown_attempt
 create function waybill.close_attempt(
   p_tenant text, p_delivery uuid, p_attempt integer, p_close jsonb, p_receipt jsonb
-) returns jsonb language plpgsql as $$
+) returns jsonb language plpgsql
+  set plan_cache_mode = force_generic_plan set jit = off
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   d waybill.deliveries;
   a waybill.delivery_attempts;
@@ -273,34 +397,28 @@ begin
     return jsonb_build_object('answer', 'chain_moved', 'facts', waybill.delivery_facts(d));
   end if;
 
-  update waybill.delivery_attempts set
-      closed_at = clock_timestamp(), outcome = p_close->>'outcome', reason = p_close->>'reason',
-      detail = p_close->>'detail', status = (p_close->>'status')::integer,
-      duration_ms = (p_close->>'durationMs')::integer, answer_sha256 = p_close->>'answerSha256',
-      answer_head = p_close->>'answerHead'
-    where tenant_id = p_tenant and delivery_id = p_delivery and attempt_no = p_attempt;
+  perform waybill.record_outcomes(p_tenant, jsonb_build_object(p_delivery, p_close));
   if d.direction = 'outbound' then
     update waybill.deliveries set uncertain = p_close->>'decision' <> 'acknowledged'
         and (uncertain or p_close->>'outcome' = 'unknown' and not a.only_reads)
       where tenant_id = p_tenant and delivery_id = p_delivery returning * into d;
   end if;
-  case p_close->>'decision'
-    when 'acknowledged' then
-      perform waybill.settle_delivery(d, 'Acknowledged', null, null, p_receipt);
-    when 'failed' then
-      perform waybill.settle_delivery(d, 'Failed', coalesce(p_close->>'failReason', p_close->>'reason'),
-        p_close->>'detail', p_receipt);
-    when 'retry' then
-      update waybill.deliveries set
-          next_attempt_at = clock_timestamp() + make_interval(secs => (p_close->>'delayMs')::numeric / 1000.0),
-          -- From the loop of the express lane to its workflow, which is to be started.
-          driver = 'workflow',
-          attend_at = case driver when 'loop' then clock_timestamp() + interval '2 seconds'
-            else clock_timestamp() + make_interval(secs => (p_close->>'delayMs')::numeric / 1000.0 + 5) end,
-          waiting_since = coalesce(waiting_since, clock_timestamp()),
-          reason = p_close->>'reason', detail = p_close->>'detail'
-        where tenant_id = p_tenant and delivery_id = p_delivery;
-  end case;
+  if p_close->>'decision' = 'acknowledged' then
+    perform waybill.settle_deliveries(p_tenant, 'Acknowledged', null, null, jsonb_build_object(p_delivery, p_receipt));
+  elsif p_close->>'decision' = 'failed' then
+    perform waybill.settle_deliveries(p_tenant, 'Failed', coalesce(p_close->>'failReason', p_close->>'reason'),
+      p_close->>'detail', jsonb_build_object(p_delivery, p_receipt));
+  else
+    update waybill.deliveries set
+        next_attempt_at = clock_timestamp() + make_interval(secs => (p_close->>'delayMs')::numeric / 1000.0),
+        -- From the loop of the express lane to its workflow, which is to be started.
+        driver = 'workflow',
+        attend_at = case driver when 'loop' then clock_timestamp() + interval '2 seconds'
+          else clock_timestamp() + make_interval(secs => (p_close->>'delayMs')::numeric / 1000.0 + 5) end,
+        waiting_since = coalesce(waiting_since, clock_timestamp()),
+        reason = p_close->>'reason', detail = p_close->>'detail'
+      where tenant_id = p_tenant and delivery_id = p_delivery;
+  end if;
   -- In this order, as close_attempts does: both lock rows that attempts of other deliveries lock, too.
   if (p_close->>'pauseSubscription')::boolean then
     perform waybill.pause_subscription(d, a.target_id, p_close->>'reason');
@@ -347,32 +465,51 @@ create function waybill.chain_moved(d waybill.deliveries, p_receipt jsonb) retur
     and ((p_receipt->>'seq')::integer <> d.receipt_seq + 1
          or p_receipt->>'previousDigest' is distinct from d.receipt_digest);
 
--- Ends a series: state, event and receipt in one step. The caller holds the row lock.
-create function waybill.settle_delivery(
-  d waybill.deliveries, p_state text, p_reason text, p_detail text, p_receipt jsonb
-) returns void language plpgsql as $$
+-- Closes the open attempts of locked deliveries; p_closes: by delivery, as close_attempt takes it.
+create function waybill.record_outcomes(p_tenant text, p_closes jsonb) returns void language plpgsql as $$
+declare
+  v_ids text[] := array(select jsonb_object_keys(p_closes));
 begin
-  update waybill.deliveries set
-      state = p_state, version = version + 1, reason = p_reason, detail = p_detail,
-      uncertain = uncertain or direction = 'outbound' and p_reason is not distinct from 'uncertain',
-      settled_at = clock_timestamp(), attend_at = null, next_attempt_at = null,
-      driver = case p_state when 'Failed' then 'workflow' else driver end,
-      show_at = case when p_state = 'Failed' and driver = 'loop' then clock_timestamp() + interval '2 seconds' end,
-      gate = null, gated_at = null,
-      waiting_since = case when p_state = 'Failed' then clock_timestamp() end,
-      event_seq = event_seq + 1, receipt_seq = receipt_seq + 1, receipt_digest = p_receipt->>'digest'
-    where tenant_id = d.tenant_id and delivery_id = d.delivery_id;
-  perform waybill.append_receipt(d.tenant_id, 'delivery/' || d.delivery_id, p_receipt);
-  if p_state = 'Acknowledged' then
-    perform waybill.emit_delivery_event(d, d.event_seq + 1,
-      'connectors.deliveries.v1.delivery-dispatched', jsonb_build_object('direction', d.direction,
-        'receiptRef', format('delivery/%s/%s', d.delivery_id, d.receipt_seq + 1))
-        || waybill.event_target_fields(d));
-  else
-    perform waybill.emit_delivery_event(d, d.event_seq + 1,
-      'connectors.deliveries.v1.delivery-failed', jsonb_build_object('direction', d.direction,
-        'reason', p_reason));
-  end if;
+  perform waybill.require_all(waybill.mark_closed(array(
+    select o.ctid from unnest(v_ids) x (id)
+      cross join lateral (select a.ctid from waybill.delivery_attempts a
+        where a.tenant_id = p_tenant and a.delivery_id = x.id::uuid and a.closed_at is null limit 1) o),
+    p_closes), cardinality(v_ids));
+end
+$$;
+
+-- Ends series of locked deliveries: state, event and receipt in one step; p_receipts: by delivery.
+create function waybill.settle_deliveries(
+  p_tenant text, p_state text, p_reason text, p_detail text, p_receipts jsonb
+) returns void language plpgsql as $$
+declare
+  v_ids text[] := array(select jsonb_object_keys(p_receipts));
+  v_places tid[] := array(
+    select o.ctid from unnest(v_ids) x (id)
+      cross join lateral (select d.ctid from waybill.deliveries d
+        where d.tenant_id = p_tenant and d.delivery_id = x.id::uuid limit 1) o);
+  v_settled waybill.deliveries[];
+begin
+  v_settled := array(select d from waybill.mark_settled(v_places, p_state, p_reason, p_detail, p_receipts) d);
+  perform waybill.require_all(cardinality(v_settled), cardinality(v_ids));
+  perform waybill.append_receipts(p_tenant, array_agg('delivery/' || d.delivery_id),
+      array_agg(p_receipts->d.delivery_id::text))
+    from unnest(v_settled) d;
+  perform waybill.emit_delivery_events(p_tenant, array_agg(d.delivery_id), array_agg(d.event_seq),
+      case p_state when 'Failed' then 'connectors.deliveries.v1.delivery-failed'
+        else 'connectors.deliveries.v1.delivery-dispatched' end,
+      array_agg(jsonb_build_object('direction', d.direction) || case
+        when p_state = 'Failed' then jsonb_build_object('reason', d.reason)
+        else jsonb_build_object('receiptRef', format('delivery/%s/%s', d.delivery_id, d.receipt_seq)) end
+        -- Nobody calls a target of the kind event: this event is all that its consumers get.
+        || case when p_state = 'Failed' or t.target_id is null then '{}' else jsonb_build_object(
+          'targetId', t.target_id, 'connectorId', d.connector_id, 'subscriptionId', d.subscription_id,
+          'eventType', d.event_type, 'payloadHash', encode(d.payload_sha256, 'hex')) end))
+    from unnest(v_settled) d
+    left join lateral (select t.target_id from waybill.delivery_attempts a
+      cross join lateral (select t.target_id from waybill.targets t
+        where t.tenant_id = p_tenant and t.target_id = a.target_id and t.kind = 'event' limit 1) t
+      where a.tenant_id = p_tenant and a.delivery_id = d.delivery_id and a.attempt_no = d.attempts limit 1) t on true;
 end
 $$;
 
@@ -380,7 +517,9 @@ $$;
 -- chain_moved | unknown_delivery.
 create function waybill.fail_delivery(
   p_tenant text, p_delivery uuid, p_reason text, p_detail text, p_receipt jsonb
-) returns jsonb language plpgsql as $$
+) returns jsonb language plpgsql
+  set plan_cache_mode = force_generic_plan set jit = off
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   d waybill.deliveries;
 begin
@@ -398,7 +537,7 @@ begin
   if waybill.chain_moved(d, p_receipt) then
     return jsonb_build_object('answer', 'chain_moved', 'facts', waybill.delivery_facts(d));
   end if;
-  perform waybill.settle_delivery(d, 'Failed', p_reason, p_detail, p_receipt);
+  perform waybill.settle_deliveries(p_tenant, 'Failed', p_reason, p_detail, jsonb_build_object(p_delivery, p_receipt));
   return jsonb_build_object('answer', 'failed');
 end
 $$;

@@ -67,9 +67,10 @@ begin
   -- Its bytes are wanted again, where retention has not removed them.
   update waybill.artifacts set release_at = null
     where tenant_id = p_tenant and sha256 = d.payload_sha256 and release_at is not null;
-  perform waybill.append_receipt(d.tenant_id, 'delivery/' || d.delivery_id, p_receipt);
-  perform waybill.emit_delivery_event(d, d.event_seq + 1,
-    'connectors.deliveries.v1.delivery-replayed', jsonb_build_object('replayedBy', p_replayed_by));
+  perform waybill.append_receipts(d.tenant_id, array['delivery/' || d.delivery_id], array[p_receipt]);
+  perform waybill.emit_delivery_events(p_tenant, array[p_delivery], array[d.event_seq + 1],
+    'connectors.deliveries.v1.delivery-replayed',
+    array[jsonb_build_object('replayedBy', p_replayed_by)]);
   insert into waybill.audit_log (tenant_id, actor, action, subject, detail)
     values (p_tenant, p_replayed_by, 'replay', 'delivery/' || p_delivery,
             jsonb_build_object('reason', p_reason, 'series', d.series + 1));

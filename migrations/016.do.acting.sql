@@ -71,7 +71,7 @@ begin
   update waybill.actions
     set receipt_seq = (p_receipt->>'seq')::integer, receipt_digest = p_receipt->>'digest'
     where tenant_id = a.tenant_id and action_id = a.action_id returning * into a;
-  perform waybill.append_receipt(a.tenant_id, 'action/' || a.action_id, p_receipt);
+  perform waybill.append_receipts(a.tenant_id, array['action/' || a.action_id], array[p_receipt]);
   return a;
 end
 $$;
@@ -104,7 +104,7 @@ begin
       reason = p_result->>'reason', detail = p_result->>'detail',
       receipt_seq = (p_receipt->>'seq')::integer, receipt_digest = p_receipt->>'digest'
     where tenant_id = a.tenant_id and action_id = a.action_id returning * into a;
-  perform waybill.append_receipt(a.tenant_id, 'action/' || a.action_id, p_receipt);
+  perform waybill.append_receipts(a.tenant_id, array['action/' || a.action_id], array[p_receipt]);
   return a;
 end
 $$;

@@ -71,19 +71,6 @@ create table waybill.event_sink_parked (
   foreign key (tenant_id, sink_id) references waybill.event_sinks
 );
 
--- What an event of a delivery that reached a target of the kind event says besides: nobody calls that
--- target, this event is all that its consumers get.
-create function waybill.event_target_fields(d waybill.deliveries) returns jsonb
-  language sql stable
-  return coalesce(
-    (select jsonb_build_object('targetId', t.target_id, 'connectorId', d.connector_id,
-        'subscriptionId', d.subscription_id, 'eventType', d.event_type,
-        'payloadHash', encode(d.payload_sha256, 'hex'))
-      from waybill.delivery_attempts a
-      join waybill.targets t on t.tenant_id = a.tenant_id and t.target_id = a.target_id
-      where a.tenant_id = d.tenant_id and a.delivery_id = d.delivery_id
-        and a.attempt_no = d.attempts and t.kind = 'event'), '{}');
-
 -- Gives committed events their places, up to so many; answers how many. Of one aggregate the lower
 -- sequence is always visible first and has the lower position, so its order holds in the feed. Places
 -- go on above the clock: those that are given after a restore are above all that a reader remembers.
@@ -432,7 +419,7 @@ grant update (state, pause_reason, passed, lease_no, lease_ends_at, served_at, f
   failing_since, next_attempt_at, reason, detail, taken_at, missed, missed_at)
   on waybill.event_sinks to waybill_operations;
 grant insert, update, delete on waybill.event_sink_parked to waybill_operations;
-grant execute on function waybill.event_target_fields(waybill.deliveries),
+grant execute on function
   waybill.read_events(text, bigint, text[], integer), waybill.feed_end(text) to waybill_data;
 grant execute on function waybill.events_behind(text, bigint, integer),
   waybill.event_facts(waybill.outbox_events) to waybill_data, waybill_operations;

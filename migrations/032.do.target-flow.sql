@@ -90,18 +90,19 @@ end;
 
 -- How many attempts of a target may still be under way.
 create function waybill.in_flight(p_tenant text, p_target text) returns integer
-  language sql volatile
-begin atomic
-  select count(*)::integer from waybill.delivery_attempts a
+  language plpgsql volatile as $$
+begin
+  return (select count(*)::integer from waybill.delivery_attempts a
     where a.tenant_id = p_tenant and a.target_id = p_target and a.closed_at is null
-      and a.deadline_at > clock_timestamp();
-end;
+      and a.deadline_at > clock_timestamp());
+end
+$$;
 
 -- The same of all targets over HTTP of a tenant, its actions left aside: those wait in no worker.
 create function waybill.tenant_in_flight(p_tenant text) returns integer
-  language sql volatile
-begin atomic
-  select (select coalesce(sum(x.under_way), 0)::integer
+  language plpgsql volatile as $$
+begin
+  return (select coalesce(sum(x.under_way), 0)::integer
     from waybill.targets t cross join lateral (
       select count(*) as under_way from waybill.delivery_attempts a
         where a.tenant_id = t.tenant_id and a.target_id = t.target_id and a.closed_at is null
@@ -111,13 +112,36 @@ begin atomic
     + (select count(*) from waybill.delivery_attempts a
       where a.tenant_id = p_tenant and a.target_id like 'http/%' and a.closed_at is null
         and a.deadline_at > clock_timestamp())::integer;
-end;
+end
+$$;
 
 -- Whether a breaker that is not closed takes one attempt now.
 create function waybill.admits_probe(s waybill.target_states) returns boolean
   language sql volatile
   return s.open_until <= clock_timestamp()
     and (s.probe_until is null or s.probe_until <= clock_timestamp());
+
+-- Whether a target is neither paused nor its breaker anything but closed.
+create function waybill.is_clear(p_tenant text, p_target text) returns boolean
+  language plpgsql volatile as $$
+begin
+  return not exists (select from waybill.target_states s
+    where s.tenant_id = p_tenant and s.target_id = p_target
+      and (s.paused_at is not null or s.breaker <> 'closed'));
+end
+$$;
+
+-- Whether what a closed attempt says of its target is what is known of it: then there is nothing to write.
+create function waybill.is_usual(p_tenant text, p_target text, p_health text) returns boolean
+  language plpgsql volatile as $$
+declare
+  s waybill.target_states;
+begin
+  select * into s from waybill.target_states where tenant_id = p_tenant and target_id = p_target;
+  return coalesce(s.breaker, 'closed') = 'closed'
+    and (p_health is null or (p_health = 'healthy' and coalesce(s.failures, 0) = 0));
+end
+$$;
 
 -- Why no attempt may be opened at the target now: target_paused | breaker_open | target_busy |
 -- tenant_busy, or draining: its gate is open again, and its turn comes; null: it may, and where the
@@ -173,13 +197,8 @@ declare
   t waybill.targets;
   v_opens boolean;
 begin
-  select * into s from waybill.target_states
-    where tenant_id = a.tenant_id and target_id = a.target_id;
-  -- The usual case costs a look and no write.
-  if coalesce(s.breaker, 'closed') = 'closed' and (p_health is null
-      or (p_health = 'healthy' and coalesce(s.failures, 0) = 0)) then
-    return;
-  end if;
+  -- It costs a look and no write.
+  if waybill.is_usual(a.tenant_id, a.target_id, p_health) then return; end if;
   insert into waybill.target_states (tenant_id, target_id) values (a.tenant_id, a.target_id)
     on conflict do nothing;
   select * into s from waybill.target_states
@@ -444,6 +463,8 @@ grant execute on function
   waybill.in_flight(text, text),
   waybill.tenant_in_flight(text),
   waybill.admits_probe(waybill.target_states),
+  waybill.is_clear(text, text),
+  waybill.is_usual(text, text, text),
   waybill.target_gate(waybill.deliveries, text, text, timestamptz),
   waybill.note_target_health(waybill.delivery_attempts, text),
   waybill.switch_target(text, text, boolean, text, text),

@@ -87,13 +87,16 @@ end;
 
 -- Has what is pending of ended subscriptions, being sent through revoked connections, and on revoked
 -- connector versions looked at now, so that it fails with its reason instead of waiting for its next
--- attempt; at most p_limit of it. What is looked at within a minute anyway is left alone. Across tenants:
--- for waybill_operations. Answers how many.
+-- attempt; at most p_limit of it. What is looked at within a minute anyway is left alone, and so is what has
+-- an attempt open. A mark stays while somebody else has a row, or such an attempt may still be answered: that
+-- may put the next one off for long. Across tenants: for waybill_operations. Answers how many.
 create function waybill.wake_ended(p_limit integer) returns integer language plpgsql as $$
 declare
   s record;
   v_left integer := p_limit;
+  v_found integer;
   v_woken integer;
+  v_open boolean;
 begin
   -- Not at the publication itself: it would lock subscriptions while others route.
   for s in select connector_id, version from waybill.connector_versions where wake_pending
@@ -111,18 +114,31 @@ begin
     order by tenant_id, subscription_id limit 100 for update skip locked
   loop
     exit when v_left <= 0;
-    with pending as materialized (
+    -- All of it as of one moment: an attempt is open, or its delivery among what is found.
+    with found as materialized (
       select d.tenant_id, d.delivery_id from waybill.deliveries d
         where d.tenant_id = s.tenant_id and d.subscription_id = s.subscription_id
           and d.state in ('Received', 'Verified', 'Dispatched', 'Replayed')
           and d.attend_at > clock_timestamp() + interval '1 minute'
-        limit v_left for update skip locked
+          and not exists (select from waybill.delivery_attempts a
+            where a.tenant_id = d.tenant_id and a.delivery_id = d.delivery_id and a.closed_at is null)
+        limit v_left
+    ), pending as materialized (
+      select d.tenant_id, d.delivery_id from found f
+        join waybill.deliveries d on d.tenant_id = f.tenant_id and d.delivery_id = f.delivery_id
+        where d.attend_at > clock_timestamp() + interval '1 minute' for update of d skip locked
+    ), woken as (
+      update waybill.deliveries d set gate = null, gated_at = null, reason = 'released', detail = null,
+          attend_at = clock_timestamp()
+        from pending p where d.tenant_id = p.tenant_id and d.delivery_id = p.delivery_id returning d.delivery_id
     )
-    update waybill.deliveries d set gate = null, gated_at = null, reason = 'released', detail = null,
-        attend_at = clock_timestamp()
-      from pending p where d.tenant_id = p.tenant_id and d.delivery_id = p.delivery_id;
-    get diagnostics v_woken = row_count;
-    if v_woken < v_left then
+    select (select count(*) from found), (select count(*) from woken), exists (
+        select from waybill.delivery_attempts a
+          join waybill.deliveries d on d.tenant_id = a.tenant_id and d.delivery_id = a.delivery_id
+          where a.tenant_id = s.tenant_id and a.closed_at is null and d.subscription_id = s.subscription_id
+            and a.deadline_at > clock_timestamp() - interval '1 minute')
+      into v_found, v_woken, v_open;
+    if v_found < v_left and v_woken = v_found and not v_open then
       update waybill.subscriptions set wake_pending = false
         where tenant_id = s.tenant_id and subscription_id = s.subscription_id;
     end if;
@@ -132,17 +148,29 @@ begin
     order by tenant_id, instance_id limit 100 for update skip locked
   loop
     exit when v_left <= 0;
-    with pending as materialized (
+    with found as materialized (
       select d.tenant_id, d.delivery_id from waybill.deliveries d
         where d.tenant_id = s.tenant_id and d.instance_id = s.instance_id
           and d.direction = 'outbound' and d.attend_at is not null
           and d.attend_at > clock_timestamp() + interval '1 minute'
-        limit v_left for update skip locked
+          and not exists (select from waybill.delivery_attempts a
+            where a.tenant_id = d.tenant_id and a.delivery_id = d.delivery_id and a.closed_at is null)
+        limit v_left
+    ), pending as materialized (
+      select d.tenant_id, d.delivery_id from found f
+        join waybill.deliveries d on d.tenant_id = f.tenant_id and d.delivery_id = f.delivery_id
+        where d.attend_at > clock_timestamp() + interval '1 minute' for update of d skip locked
+    ), woken as (
+      update waybill.deliveries d set reason = 'released', detail = null, attend_at = clock_timestamp()
+        from pending p where d.tenant_id = p.tenant_id and d.delivery_id = p.delivery_id returning d.delivery_id
     )
-    update waybill.deliveries d set reason = 'released', detail = null, attend_at = clock_timestamp()
-      from pending p where d.tenant_id = p.tenant_id and d.delivery_id = p.delivery_id;
-    get diagnostics v_woken = row_count;
-    if v_woken < v_left then
+    select (select count(*) from found), (select count(*) from woken), exists (
+        select from waybill.delivery_attempts a
+          join waybill.deliveries d on d.tenant_id = a.tenant_id and d.delivery_id = a.delivery_id
+          where a.tenant_id = s.tenant_id and a.closed_at is null and d.instance_id = s.instance_id
+            and d.direction = 'outbound' and a.deadline_at > clock_timestamp() - interval '1 minute')
+      into v_found, v_woken, v_open;
+    if v_found < v_left and v_woken = v_found and not v_open then
       update waybill.instances set wake_pending = false
         where tenant_id = s.tenant_id and instance_id = s.instance_id;
     end if;

@@ -34,19 +34,21 @@ $$;
 -- Opens the first attempt of up to p_limit deliveries of a tenant that wait for the loop, oldest first, an
 -- equal share of each subscription and then whatever there is; no more at a target than it and its tenant
 -- have room for, and about 4 MiB of payloads: the others go on waiting. Answers what open_attempt does of
--- each, and what people are shown of its workflow, should it need one. What is not opened is the workflow's
--- now. p_apart: each by itself, as open_apart does, which costs more; for when one of them has made the
--- others fail.
+-- each. What is not opened is the workflow's now. p_apart: each by itself, as open_apart does, which costs
+-- more; for when one of them has made the others fail.
 create function waybill.claim_express(p_tenant text, p_owner text, p_limit integer, p_apart boolean)
-returns table (delivery_id uuid, connector_id text, event_type text, subscription_id text,
-               answer text, info jsonb, payload bytea) language plpgsql as $$
+returns table (delivery_id uuid, answer text, info jsonb, payload bytea) language plpgsql
+  set plan_cache_mode = force_generic_plan set jit = off
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   g record;
   v_left integer := p_limit;
   v_bytes bigint := 4 * 1024 * 1024;
   v_taken bigint;
   v_room integer;
+  v_chain jsonb;
   v_ids uuid[];
+  v_ready uuid[];
 begin
   perform set_config('waybill.tenant', p_tenant, true);
   -- Whoever opens attempts of the tenant counts under it: what is found to be free now stays so.
@@ -79,8 +81,9 @@ begin
         (select s.tenant_in_flight from waybill.settings s) - waybill.tenant_in_flight(p_tenant));
     end if;
     if v_room <= 0 then continue; end if;
+    v_chain := waybill.dispatch_chain(p_tenant, g.subscription_id);
     with picked as materialized (
-      select d.delivery_id as id, d.received_at, d.payload_bytes from waybill.deliveries d
+      select d.delivery_id as id, d.received_at, d.payload_bytes, d.payload_sha256 from waybill.deliveries d
         where d.tenant_id = p_tenant and d.subscription_id = g.subscription_id
           and d.driver = 'loop' and d.state = 'Received'
         order by d.received_at, d.delivery_id limit v_room for update skip locked
@@ -88,45 +91,86 @@ begin
       select p.*, sum(p.payload_bytes) over (order by p.received_at, p.id) as until_here from picked p
     )
     -- The one that reaches the bound is taken, too, so that a large one always is at some time.
-    select coalesce(array_agg(x.id order by x.received_at, x.id), '{}'), coalesce(sum(x.payload_bytes), 0)
-      into v_ids, v_taken from summed x where x.until_here - x.payload_bytes < v_bytes;
+    select coalesce(array_agg(x.id order by x.received_at, x.id), '{}'), coalesce(sum(x.payload_bytes), 0),
+        coalesce(array_agg(x.id order by x.received_at, x.id) filter (where x.payload_sha256 = (
+          select sha256(r.content) from waybill.artifacts r
+            where r.tenant_id = p_tenant and r.sha256 = x.payload_sha256)), '{}')
+      into v_ids, v_taken, v_ready
+      from summed x
+      where x.until_here - x.payload_bytes < v_bytes;
     v_left := v_left - cardinality(v_ids);
     v_bytes := v_bytes - v_taken;
+    -- What nothing keeps from it is opened together; of all else open_attempt says what becomes of it.
+    if p_apart or v_chain->>'heldBy' is not null or v_chain->>'broken' is not null
+        or not waybill.is_clear(p_tenant, g.target_id) then
+      v_ready := '{}';
+    end if;
+    if v_ready <> '{}' then
+      return query
+        select o.id, 'opened', o.info, (select r.content from waybill.artifacts r
+            where r.tenant_id = p_tenant and r.sha256 = decode(o.info->>'payloadSha256', 'hex'))
+          from waybill.open_ready(p_tenant, v_ready, p_owner, v_chain, waybill.attempt_deadline(v_chain)) o;
+    end if;
     return query
-      select i.id, d.connector_id, d.event_type, d.subscription_id, o.answer, o.info, o.payload
-        from unnest(v_ids) with ordinality i (id, place)
-        join waybill.deliveries d on d.tenant_id = p_tenant and d.delivery_id = i.id
+      select i.id, o.answer, o.info, o.payload
+        from unnest(v_ids) i (id)
         cross join lateral (
           select * from waybill.open_attempt(p_tenant, i.id, p_owner, 'loop') where not p_apart
           union all select * from waybill.open_apart(p_tenant, i.id, p_owner) where p_apart) o
-        order by i.place;
+        where i.id <> all (v_ready);
   end loop;
 end
 $$;
 
 -- Closes attempts of a tenant, each {deliveryId, attempt, close, receipt} as close_attempt takes them, all of
 -- them or none. Answers what that does of each, in their order.
-create function waybill.close_attempts(p_tenant text, p_closings jsonb) returns jsonb language plpgsql as $$
+create function waybill.close_attempts(p_tenant text, p_closings jsonb) returns jsonb language plpgsql
+  set plan_cache_mode = force_generic_plan set jit = off
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   c record;
-  v_ids uuid[];
-  v_answers jsonb[] := array_fill(null::jsonb, array[jsonb_array_length(p_closings)]);
+  v_closes jsonb;
+  v_receipts jsonb;
+  v_places bigint[];
+  v_answers jsonb[] := array_fill('{"answer": "closed"}'::jsonb, array[jsonb_array_length(p_closings)]);
 begin
   perform set_config('waybill.tenant', p_tenant, true);
-  select array_agg((f->>'deliveryId')::uuid) into v_ids from jsonb_array_elements(p_closings) f;
   -- Everybody takes rows in the same order, as close_attempt does of one: deliveries, subscriptions that
   -- are paused, states of targets. Each kind by its id.
-  perform from waybill.deliveries d where d.tenant_id = p_tenant and d.delivery_id = any (v_ids)
-    order by d.delivery_id for update;
+  perform from (select f->>'deliveryId' as id from jsonb_array_elements(p_closings) f order by 1) x
+    cross join lateral (select from waybill.deliveries d
+      where d.tenant_id = p_tenant and d.delivery_id = x.id::uuid for update) d;
   perform from waybill.subscriptions s
     where s.tenant_id = p_tenant and s.subscription_id = any (array(
-      select d.subscription_id from jsonb_array_elements(p_closings) f
-        join waybill.deliveries d on d.tenant_id = p_tenant and d.delivery_id = (f->>'deliveryId')::uuid
-        where (f->'close'->>'pauseSubscription')::boolean))
+      select (select d.subscription_id from waybill.deliveries d
+          where d.tenant_id = p_tenant and d.delivery_id = (f->>'deliveryId')::uuid)
+        from jsonb_array_elements(p_closings) f where (f->'close'->>'pauseSubscription')::boolean))
     order by s.subscription_id for no key update;
+  -- What is acknowledged and changes nothing else is written together: its attempt is open, it continues the
+  -- chain of receipts, and it leaves subscription and target as they are. The others one by one.
+  select jsonb_object_agg(x.id, x.f->'close'), jsonb_object_agg(x.id, x.f->'receipt'), array_agg(x.place)
+    into v_closes, v_receipts, v_places
+    from (
+      select distinct on ((f->>'deliveryId')::uuid) (f->>'deliveryId')::uuid as id, f, place
+        from jsonb_array_elements(p_closings) with ordinality i (f, place)
+        where f->'close'->>'decision' = 'acknowledged' and not (f->'close'->>'pauseSubscription')::boolean
+        order by (f->>'deliveryId')::uuid, place) x
+    cross join lateral (select a.target_id from waybill.delivery_attempts a
+      where a.tenant_id = p_tenant and a.delivery_id = x.id and a.attempt_no = (x.f->>'attempt')::integer
+        and a.closed_at is null limit 1) a
+    cross join lateral (select d as row from waybill.deliveries d
+      where d.tenant_id = p_tenant and d.delivery_id = x.id and d.direction = 'inbound' limit 1) d
+    where not waybill.chain_moved(d.row, x.f->'receipt')
+      and waybill.is_usual(p_tenant, a.target_id, x.f->'close'->>'targetHealth');
+  if v_closes is not null then
+    perform waybill.record_outcomes(p_tenant, v_closes);
+    perform waybill.settle_deliveries(p_tenant, 'Acknowledged', null, null, v_receipts);
+  end if;
   for c in select x.f, x.place from jsonb_array_elements(p_closings) with ordinality x (f, place)
-      left join waybill.delivery_attempts a on a.tenant_id = p_tenant
-        and a.delivery_id = (x.f->>'deliveryId')::uuid and a.attempt_no = (x.f->>'attempt')::integer
+      left join lateral (select a.target_id from waybill.delivery_attempts a
+        where a.tenant_id = p_tenant and a.delivery_id = (x.f->>'deliveryId')::uuid
+          and a.attempt_no = (x.f->>'attempt')::integer limit 1) a on true
+    where x.place <> all (coalesce(v_places, '{}'))
     order by a.target_id, x.f->>'deliveryId', x.place
   loop
     v_answers[c.place] := waybill.close_attempt(p_tenant, (c.f->>'deliveryId')::uuid,

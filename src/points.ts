@@ -12,6 +12,8 @@ const held = new Set(
 export type PointName =
   | 'ingest.verified'
   | 'ingest.committed'
+  // Of a request with an Idempotency-Key: what it asked for is done, and its answer is not kept yet.
+  | 'request.done'
   | 'sending.stored'
   | 'express.claimed'
   | 'express.started'

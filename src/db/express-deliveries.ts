@@ -78,16 +78,14 @@ async function claimRows(db: Database, values: readonly unknown[]): Promise<Row[
 }
 
 function claimedOf(tenant: TenantId, row: Row): Claimed {
-  const claimed = ClaimedDelivery.parse(row);
+  const { delivery_id: id } = ClaimedDelivery.parse(row);
   const opened = ClaimAnswer.parse(row);
   if (opened.answer === 'broken') throw new WaybillError('internal', opened.info.error);
+  if (opened.answer === 'unknown_delivery') throw new WaybillError('internal', 'it is gone');
+  const { connectorId, eventType, subscriptionId } = opened.info;
   return {
-    ref: { tenantId: tenant, deliveryId: deliveryId(claimed.delivery_id) },
-    about: {
-      connectorId: claimed.connector_id,
-      eventType: claimed.event_type,
-      subscriptionId: claimed.subscription_id,
-    },
+    ref: { tenantId: tenant, deliveryId: deliveryId(id) },
+    about: { connectorId, eventType, subscriptionId },
     opened,
   };
 }

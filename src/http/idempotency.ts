@@ -14,6 +14,7 @@ import {
 } from '../db/idempotency-keys';
 import type { ErrorCode } from '../domain/errors';
 import { WaybillError } from '../domain/errors';
+import { point } from '../points';
 import { canonicalJson } from '../schemas/canonical-json';
 import { principalOf } from './authorization';
 import { HttpProblem } from './problems';
@@ -89,6 +90,7 @@ export function takeIdempotencyKeys(app: FastifyInstance, shared: SharedByClaims
     if (claim === undefined) return;
     claims.delete(request);
     clearInterval(claim.renewing);
+    await point('request.done');
     await settle(data, claim, reply, payload).catch((error: unknown) => {
       // What was asked for is done: its answer goes out, and the lease lets a next request in.
       log.warn({ requestId: request.id, err: messageOf(error) }, 'an answer could not be kept');

@@ -105,7 +105,7 @@ export const Subscription = z
     eventTypes: z.array(z.string()),
     state: z
       .enum(SUBSCRIPTION_STATES)
-      .describe('paused keeps collecting; deactivated refuses for good.'),
+      .describe('paused keeps collecting; deactivated refuses, until a fleet has it active again.'),
     active: z.boolean(),
     pauseReason: z.string().nullable(),
     retry: RetryProfile.nullable(),

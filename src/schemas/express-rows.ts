@@ -2,12 +2,7 @@
 import { z } from 'zod';
 import { OpenAttemptAnswer } from './delivery-rows';
 
-export const ClaimedDelivery = z.object({
-  delivery_id: z.string(),
-  connector_id: z.string(),
-  event_type: z.string(),
-  subscription_id: z.string(),
-});
+export const ClaimedDelivery = z.object({ delivery_id: z.string() });
 
 /** What opening answers, or what it raised where each is opened by itself. */
 export const ClaimAnswer = z.discriminatedUnion('answer', [

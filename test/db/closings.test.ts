@@ -3,12 +3,12 @@
  * makes them meet. Doubled: nothing.
  */
 import { claimExpress } from '../../src/db/express-deliveries';
-import { closingStatements } from '../../src/db/closings';
-import type { AttemptClose } from '../../src/db/deliveries';
+import { closeAttempts, closingStatements, type ClosingAttempt } from '../../src/db/closings';
+import { closeAttempt, type AttemptClose } from '../../src/db/deliveries';
 import type { DeliveryRef } from '../../src/domain/delivery-activities';
 import { tenantId } from '../../src/domain/ids';
 import { insertCatalog } from '../support/catalog-fixture';
-import { receive, retryIn } from '../support/stored-deliveries';
+import { ACKNOWLEDGED, receipt, receive, REFUSED, retryIn } from '../support/stored-deliveries';
 import { createTestDatabase, testPool, type TestDatabase } from '../support/test-database';
 import { until } from '../support/until';
 
@@ -115,3 +115,71 @@ test('a probe that another one may be about to admit is not waited for', async (
     await holder.close();
   }
 });
+
+/** What each of them has left behind, without instants. */
+const traces = (refs: readonly DeliveryRef[]) =>
+  Promise.all(
+    refs.map(async ({ deliveryId }) => {
+      const [found] = await db.rows(
+        `select d.state, d.version, d.driver, d.reason, d.detail, d.event_seq, d.receipt_seq,
+            d.receipt_digest is not null as signed, d.attend_at is null as over, d.show_at is not null as unshown,
+            a.outcome, a.status, a.duration_ms, a.late_evidence->>'outcome' as late,
+            (select jsonb_agg(jsonb_build_array(e.topic, e.aggregate_seq,
+                replace((e.payload - 'deliveryId' - 'subscriptionId')::text, d.delivery_id::text, 'ID')) order by e.aggregate_seq)
+              from waybill.outbox_events e where e.aggregate = 'delivery/' || d.delivery_id) as events,
+            (select jsonb_agg(r.kind) from waybill.receipts r
+              where r.subject = 'delivery/' || d.delivery_id and r.digest = d.receipt_digest) as receipts
+          from waybill.deliveries d join waybill.delivery_attempts a using (tenant_id, delivery_id)
+          where d.delivery_id = $1`,
+        [deliveryId],
+      );
+      return found;
+    }),
+  );
+
+test('a group of every kind leaves behind what closing one by one does, and answers the same', async () => {
+  const data = db.as('waybill_data');
+  const moved = receipt('acknowledged', receipt('failed'));
+  const courses: ((ref: DeliveryRef) => ClosingAttempt[])[] = [
+    (ref) => [closing(ref, ACKNOWLEDGED, receipt('acknowledged'))],
+    (ref) => [closing(ref, REFUSED, receipt('failed'))],
+    (ref) => [closing(ref, retryIn(60_000), null)],
+    (ref) => [closing(ref, ACKNOWLEDGED, moved)],
+    (ref) => [closing({ ...ref, attempt: 7 }, ACKNOWLEDGED, receipt('acknowledged'))],
+    // The same twice, as its caller may ask again; then somebody who comes too late.
+    (ref) => {
+      const twice = closing(ref, ACKNOWLEDGED, receipt('acknowledged'));
+      return [twice, twice, closing(ref, REFUSED, receipt('failed'))];
+    },
+    (ref) => [closing(ref, ACKNOWLEDGED, receipt('acknowledged'))],
+  ];
+  const inFlight = async (subscription: string) => {
+    const fixture = await insertCatalog(db, { tenant: ACME, subscription, lane: 'express' });
+    const refs: DeliveryRef[] = [];
+    while (refs.length < courses.length) refs.push(await receive(db, fixture));
+    expect(await claim(courses.length)).toHaveLength(courses.length);
+    return { refs, closings: refs.flatMap((ref, at) => courses[at]?.(ref) ?? []) };
+  };
+  const together = await inFlight('together');
+  const alone = await inFlight('alone');
+  const answers = await closeAttempts(data, ACME, together.closings);
+  const oneByOne: unknown[] = [];
+  for (const { at, close: as, receipt: signed } of alone.closings) {
+    oneByOne.push(await closeAttempt(data, at, as, signed));
+  }
+  expect(answers.map(({ answer }) => answer)).toEqual(
+    ['closed', 'closed', 'closed', 'chain_moved', 'unknown_attempt'].concat(
+      ...[['closed', 'closed', 'fence_lost'], ['closed']],
+    ),
+  );
+  expect(oneByOne).toMatchObject(answers.map(({ answer }) => ({ answer })));
+  expect(await traces(together.refs)).toEqual(await traces(alone.refs));
+});
+
+function closing(
+  ref: DeliveryRef & { readonly attempt?: number },
+  as: AttemptClose,
+  signed: ClosingAttempt['receipt'],
+): ClosingAttempt {
+  return { at: { attempt: 1, ...ref }, close: as, receipt: signed };
+}

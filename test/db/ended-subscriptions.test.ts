@@ -1,10 +1,12 @@
 /** What is pending of a subscription that has ended. Real: Postgres, the product's functions and roles. */
-import { claimUnattended, openAttempt } from '../../src/db/deliveries';
+import { Client } from 'pg';
+import { claimUnattended, closeAttempt, openAttempt } from '../../src/db/deliveries';
 import { wakeEnded } from '../../src/db/subscriptions';
 import { deliveryId, tenantId } from '../../src/domain/ids';
 import { insertCatalog, type CatalogFixture } from '../support/catalog-fixture';
-import { receive } from '../support/stored-deliveries';
+import { open, receive, retryIn } from '../support/stored-deliveries';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
+import { until } from '../support/until';
 
 let db: TestDatabase;
 let pushes: CatalogFixture;
@@ -50,6 +52,46 @@ test('is woken in batches, and nothing else is', async () => {
   const found = await due();
   expect(found.map(({ id }) => id).sort()).toEqual([...ids].sort());
   expect(found.every((one) => one.wake)).toBe(true);
+});
+
+describe('what cannot be told at that moment is told later', () => {
+  test('where its attempt is under way, and is then to be made again much later', async () => {
+    const ref = await receive(db, pushes);
+    const { attempt } = (await open(db, ref)).info;
+    await end();
+    expect(await wake()).toBe(0);
+    const at = { ...ref, attempt };
+    await closeAttempt(db.as('waybill_data'), at, retryIn(3_600_000), null);
+    expect(await wake()).toBe(1);
+    expect(await due()).toEqual([{ id: ref.deliveryId, wake: true }]);
+    expect(await wake()).toBe(0);
+  });
+
+  test('and not at all where an attempt stays open: that of an action, which tells of its end', async () => {
+    const ref = await receive(db, pushes);
+    await open(db, ref);
+    await end();
+    await db.rows(
+      `update waybill.deliveries set attend_at = clock_timestamp() + interval '1 hour'`,
+    );
+    await db.rows(
+      `update waybill.delivery_attempts set deadline_at = clock_timestamp() - interval '2 minutes'`,
+    );
+    expect(await wake()).toBe(0);
+    expect(await db.rows('select from waybill.subscriptions where wake_pending')).toEqual([]);
+  });
+
+  test('where somebody has its row', async () => {
+    const ids = await pending(pushes, 1);
+    await end();
+    const other = new Client({ connectionString: db.url });
+    await other.connect();
+    await other.query('begin; select from waybill.deliveries for update');
+    expect(await wake()).toBe(0);
+    await other.end();
+    await until('its row is free', async () => ((await wake()) === 1 ? true : null));
+    expect(await due()).toEqual(ids.map((id) => ({ id, wake: true })));
+  });
 });
 
 test('fails for the revoked instance, which is why the subscription ended', async () => {

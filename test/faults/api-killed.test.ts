@@ -1,13 +1,10 @@
 /**
- * SIGKILL of a real API process around the commit of an ingest and of a replay. Doubled: nothing.
+ * SIGKILL of a real API process around the commit of an ingest and of a replay, and before the answer to a
+ * keyed request is kept. Doubled: nothing; the time that a dead claim's lease lasts is over by a statement.
  * Verdict: rows and the target's own records.
  */
 import { randomUUID } from 'node:crypto';
-import { deliveryId, tenantId } from '../../src/domain/ids';
-import { importSigningKey } from '../../src/signing/keys';
-import { issueDevelopmentToken } from '../../src/http/tokens/development';
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
+import { deliveryId } from '../../src/domain/ids';
 import type { CatalogFixture } from '../support/catalog-fixture';
 import { FaultRig, INGRESS_SECRET } from '../support/fault-rig';
 import { until } from '../support/until';
@@ -104,17 +101,112 @@ test.each(['replay.begun', 'replay.decided'] as const)(
 );
 
 async function replay(url: string, id: string): Promise<Response> {
-  const keyFile = path.join(faults.home, 'keys', 'development-tokens.jwk');
-  const token = await issueDevelopmentToken(await importSigningKey(readFileSync(keyFile, 'utf8')), {
-    tenantId: tenantId(fixture.tenant),
-    subject: 'ada',
-    scopes: ['factory.connections.operate'],
-    issuedAt: new Date(),
-    lifetimeS: 60,
-  });
+  const token = await faults.token(['factory.connections.operate'], fixture.tenant);
   return await fetch(`${url}/factory/deliveries/${deliveryId(id)}/replay`, {
     method: 'POST',
     body: JSON.stringify({ reason: 'target repaired' }),
     headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
   });
 }
+
+describe('a request with a key whose API was killed before its answer was kept', () => {
+  const ADMIN = 'factory.connections.admin';
+  const wish = (subscriptionId: string) => ({
+    ...{ subscriptionId, instanceId: 'main', targetId: 'pushes-target', eventTypes: ['push'] },
+    ingress: { secrets: [{ id: 'current', ref: 'file:acme/hook' }] },
+  });
+  const requests = {
+    job: ['/v1/replays', { reason: 'repaired' }, 'factory.replays.operate'],
+    made: ['/factory/subscriptions', wish('made'), ADMIN],
+    rotated: ['/factory/subscriptions/rotated/ingress/rotate', {}, ADMIN],
+    late: ['/factory/subscriptions', wish('late'), ADMIN],
+  } as const;
+  type Name = keyof typeof requests;
+  const names = ['job', 'made', 'rotated'] as const;
+  const leasesOver = () =>
+    faults.rig.db.rows('update waybill.idempotency_keys set leased_until = clock_timestamp()');
+
+  async function ask(url: string, name: Name): Promise<Response> {
+    const [route, json, scope] = requests[name];
+    const scopes = [scope, 'factory.connections.read'];
+    return await fetch(`${url}${route}`, {
+      method: 'POST',
+      body: JSON.stringify(json),
+      headers: {
+        ...{ 'content-type': 'application/json', 'idempotency-key': `killed-${name}` },
+        authorization: `Bearer ${await faults.token(scopes)}`,
+      },
+    });
+  }
+
+  interface KeyedAnswer {
+    readonly jobId?: string;
+    readonly ingress?: { readonly ref: string; readonly previous: readonly unknown[] };
+  }
+
+  async function addressOf(subscription: string): Promise<string | undefined> {
+    const text = 'select ingress_ref as ref from waybill.ingresses where subscription_id = $1';
+    return (await faults.rig.db.rows<{ ref: string }>(text, [subscription]))[0]?.ref;
+  }
+
+  /** The jobs, the addresses, and how much was told and written down. */
+  const done = async () => ({
+    jobs: await faults.rig.db.rows<{ id: string }>('select job_id as id from waybill.replay_jobs'),
+    addresses: [await addressOf('made'), await addressOf('rotated')],
+    told: (await faults.rig.db.rows('select from waybill.outbox_events')).length,
+    audited: (await faults.rig.db.rows('select from waybill.audit_log')).length,
+  });
+
+  test('does it when it is repeated, where it was killed before the commit', async () => {
+    const { api, url } = await faults.api('publication.written');
+    const lost = ask(url, 'late').catch(() => 'lost');
+    await api.heldAt('publication.written');
+    await api.kill();
+    expect(await lost).toBe('lost');
+    expect(await addressOf('late')).toBeUndefined();
+    await leasesOver();
+    const next = await faults.api();
+    const repeat = await ask(next.url, 'late');
+    expect(repeat.status).toBe(201);
+    const { ingress } = (await repeat.json()) as KeyedAnswer;
+    expect(ingress?.ref).toBe(await addressOf('late'));
+    await next.api.stop();
+  });
+
+  test('is refused while its claim lives, and then finds what it did: once', async () => {
+    const { rig } = faults;
+    await rig.catalog({ subscription: 'rotated' });
+    const { api, url } = await faults.api('request.done');
+    const lost: Promise<unknown>[] = [];
+    for (const name of names) {
+      lost.push(ask(url, name).catch(() => 'lost'));
+      await api.heldAt('request.done', lost.length);
+    }
+    await api.kill();
+    expect(await Promise.all(lost)).toEqual(names.map(() => 'lost'));
+    const before = await done();
+    const next = await faults.api();
+    for (const name of names) {
+      const early = await ask(next.url, name);
+      expect(await early.json()).toMatchObject({ status: 409, code: 'idempotency_in_flight' });
+      expect(Number(early.headers.get('retry-after'))).toBeLessThanOrEqual(10);
+    }
+    await leasesOver();
+    const answers: Partial<Record<Name, KeyedAnswer>> = {};
+    for (const name of names) {
+      const repeat = await ask(next.url, name);
+      expect(repeat.ok).toBe(true);
+      expect(repeat.headers.get('idempotent-replayed')).toBeNull();
+      answers[name] = (await repeat.json()) as KeyedAnswer;
+      const again = await ask(next.url, name);
+      expect(again.headers.get('idempotent-replayed')).toBe('true');
+      expect(await again.json()).toEqual(answers[name]);
+    }
+    expect(await done()).toEqual(before);
+    expect(before.jobs).toEqual([{ id: answers.job?.jobId }]);
+    const addresses = [answers.made, answers.rotated].map((answer) => answer?.ingress?.ref);
+    expect(addresses).toEqual(before.addresses);
+    expect(answers.rotated?.ingress?.previous).toHaveLength(1);
+    await next.api.stop();
+  });
+});

@@ -1,13 +1,8 @@
 /**
- * SIGKILL of a real worker, and of a real API, between any two steps of something that is sent. Doubled: the
- * vendor alone, which records what it gets. Verdict: its records, the rows, the events and the receipts.
+ * SIGKILL of a real worker, and of a real API, between any two steps of something that is sent; a worker
+ * that is stopped in mid call. Doubled: the vendor alone, which records what it gets. Verdict: its records, the rows, the events and the receipts.
  */
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
-import { tenantId } from '../../src/domain/ids';
-import { issueDevelopmentToken } from '../../src/http/tokens/development';
 import type { PointName } from '../../src/points';
-import { importSigningKey } from '../../src/signing/keys';
 import { FaultRig } from '../support/fault-rig';
 import {
   httpOperation,
@@ -26,6 +21,7 @@ beforeAll(async () => {
   const operations = {
     plain: httpOperation(rig.receiver.url),
     keyed: httpOperation(rig.receiver.url, { idempotencyHeader: 'idempotency-key' }),
+    slow: httpOperation(rig.receiver.url, { timeoutMs: 60_000 }),
   };
   await insertConnection(rig.db, { name: 'vendor', operations });
 });
@@ -72,6 +68,26 @@ test.each<{ point: PointName; seen: number }>([
   },
 );
 
+test('a worker told to stop in mid call, with less grace than that takes, leaves it unknown and sent once', async () => {
+  const { rig } = faults;
+  const before = rig.receiver.calls.length;
+  const stopped = await faults.worker(undefined, { WAYBILL_SHUTDOWN_GRACE: '100ms' });
+  rig.receiver.answers.push('hang');
+  const answer = await sender(rig)(orderOf('vendor', { operation: 'slow', waitMs: 0 }));
+  const ref = refOf(sent(answer));
+  await rig.receiver.seen(before + 1);
+  await stopped.stop();
+  // The attempt is closed by who made it: nobody has to find that it is lost.
+  expect(await rig.row(ref)).toMatchObject({ state: 'Failed', reason: 'uncertain', attempts: 1 });
+  const heir = await faults.worker();
+  expect(await rig.says(ref, /Failed/)).toContain('uncertain');
+  await rig.waits(ref);
+  expect(rig.receiver.calls).toHaveLength(before + 1);
+  expect(await rig.events(ref)).toEqual(['delivery-failed']);
+  expect(await rig.receipts(ref)).toHaveLength(1);
+  await heir.stop();
+});
+
 test('an API killed before it answers has stored it: the same call again meets it', async () => {
   const { rig } = faults;
   const before = rig.receiver.calls.length;
@@ -90,14 +106,7 @@ test('an API killed before it answers has stored it: the same call again meets i
 });
 
 async function deliver(url: string): Promise<unknown> {
-  const key = readFileSync(path.join(faults.home, 'keys', 'development-tokens.jwk'), 'utf8');
-  const token = await issueDevelopmentToken(await importSigningKey(key), {
-    tenantId: tenantId('acme'),
-    subject: 'ada@example.test',
-    scopes: ['factory.deliveries.send'],
-    issuedAt: new Date(),
-    lifetimeS: 60,
-  });
+  const token = await faults.token(['factory.deliveries.send']);
   const response = await fetch(`${url}/v1/deliver`, {
     method: 'POST',
     headers: {

@@ -2,10 +2,13 @@
  * Listing deliveries: filters, pages and cursors. Real: socket, server, Postgres, row security.
  * Rows are made by the product's own ingress; their times are then set apart by an administrator.
  */
+import { createHmac, randomBytes } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
+import { tenantId } from '../../src/domain/ids';
+import { writeCursor, type CursorScope } from '../../src/http/cursors';
 import type { DeliveryPage } from '../../src/schemas/api-deliveries';
 import { insertCatalog, type CatalogFixture } from '../support/catalog-fixture';
-import { Harness, OPERATE, problem, READ } from './harness';
+import { ACTIONS_READ, Harness, OPERATE, problem, READ } from './harness';
 
 describe('the list of deliveries', () => {
   let h: Harness;
@@ -178,11 +181,38 @@ describe('the list of deliveries', () => {
 });
 
 describe('a request for a list', () => {
+  const cursorKey = randomBytes(32);
   let h: Harness;
   beforeAll(async () => {
-    h = await Harness.start();
+    h = await Harness.start({ cursorKey });
   });
   afterAll(() => h.stop());
+
+  /** As a release with that layout of cursors gives them out. */
+  function cursorOf(layout: number, list: CursorScope['list'], position: string): string {
+    const said = JSON.stringify([list, layout, 'acme', [], position]);
+    const mac = createHmac('sha256', cursorKey).update(said).digest('base64url');
+    return `${Buffer.from(position).toString('base64url')}.${mac}`;
+  }
+
+  it.each([
+    ['deliveries', '/factory/deliveries?cursor='],
+    ['actions', '/v1/actions?cursor='],
+    ['routes', '/v1/routes?cursor='],
+    ['capabilities', '/v1/capabilities?cursor='],
+    ['subscriptions', '/factory/subscriptions?cursor='],
+    ['targets', '/factory/targets?cursor='],
+    ['events', '/v1/events?after='],
+  ] as const)('refuses a cursor of %s that an older release has given out', async (list, path) => {
+    const at = ['2026-01-01T12:00:00.000001Z', uuidv7()] as const;
+    const position = JSON.stringify(at);
+    const scope = { list, tenantId: tenantId('acme'), filters: {} };
+    expect(cursorOf(1, list, position)).toBe(writeCursor(cursorKey, scope, at));
+    const scopes = [READ, ACTIONS_READ, 'factory.catalog.read', 'factory.events.read'];
+    const older = await h.call(`${path}${cursorOf(0, list, position)}`, { scopes });
+    const field = list === 'events' ? 'after' : 'cursor';
+    expect(problem(older)).toMatchObject({ status: 400, code: 'invalid_cursor', field });
+  });
 
   it.each([
     ['limit=0', 'limit'],

@@ -3,7 +3,7 @@
  * attempts, the call. Doubled: the workflow, whose attempts this process makes, and the vendor.
  */
 import { v7 as uuidv7 } from 'uuid';
-import { claimUnattended } from '../../src/db/deliveries';
+import { claimUnattended, closeAttempt } from '../../src/db/deliveries';
 import { beginRecovery, endRecovery } from '../../src/db/recovery';
 import { wakeEnded } from '../../src/db/subscriptions';
 import { deliveryId, tenantId } from '../../src/domain/ids';
@@ -19,6 +19,7 @@ import {
   refOf,
   sent,
 } from '../support/sending-rig';
+import { open, retryIn } from '../support/stored-deliveries';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 
 let db: TestDatabase;
@@ -108,12 +109,23 @@ test('what is being sent through a revoked connection is looked at soon, wheneve
     next_attempt_at = clock_timestamp() + interval '1 hour' where delivery_id = $1`,
     [ref.deliveryId],
   );
+  // Of another one an attempt is under way then, whose answer puts the next one off as long.
+  const late = await stored('send');
+  const { attempt: number } = (await open(db, late)).info;
   await db.rows(`update waybill.instances set status = 'revoked' where instance_id = 'pay'`);
   const operations = db.as('waybill_operations');
-  expect(await wakeEnded(operations, 10)).toBe(1);
-  expect(await claimUnattended(operations, 10, 1_000)).toMatchObject([
-    { delivery_id: ref.deliveryId, wake: true },
-  ]);
-  expect(await wakeEnded(operations, 10)).toBe(0);
+  const wakes = async ({ deliveryId: id }: typeof ref) => {
+    expect(await wakeEnded(operations, 10)).toBe(1);
+    expect(await claimUnattended(operations, 10, 1_000)).toMatchObject([
+      { delivery_id: id, wake: true },
+    ]);
+    expect(await wakeEnded(operations, 10)).toBe(0);
+  };
+  await wakes(ref);
   expect(await attempt(ref)).toMatchObject({ kind: 'failed', reason: 'instance_revoked' });
+  const at = { ...late, attempt: number };
+  const refused = { ...retryIn(3_600_000), targetHealth: null };
+  await closeAttempt(db.as('waybill_data'), at, refused, null);
+  await wakes(late);
+  expect(await attempt(late)).toMatchObject({ kind: 'failed', reason: 'instance_revoked' });
 });

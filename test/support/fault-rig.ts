@@ -2,8 +2,13 @@
  * A rig whose worker and API are real processes, started from the build and killed by the tests.
  * Postgres, Temporal and the target are the rig's.
  */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import type { DeliveryRef } from '../../src/domain/delivery-activities';
+import { tenantId } from '../../src/domain/ids';
+import { issueDevelopmentToken } from '../../src/http/tokens/development';
 import type { PointName } from '../../src/points';
+import { importSigningKey } from '../../src/signing/keys';
 import { DeliveryRig } from './delivery-rig';
 import { WaybillProcesses, type RunningApi, type WaybillProcess } from './processes';
 import { SINK_SECRET } from './sink-rig';
@@ -12,6 +17,8 @@ import { required } from './test-database';
 export const INGRESS_SECRET = 'fault-rig-secret';
 /** What the variable `TEST_OTHER_SECRET` of its processes holds. */
 export const OTHER_SECRET = 'fault-rig-other-secret';
+
+type Settings = Readonly<Record<string, string>>;
 
 export class FaultRig {
   readonly rig: DeliveryRig;
@@ -29,12 +36,22 @@ export class FaultRig {
   }
 
   /** A worker that polls; with a point, one that stands still there. */
-  worker(holdAt?: PointName): Promise<WaybillProcess> {
-    return this.#processes.worker(['--queues', this.#queues], this.#environment(holdAt));
+  worker(holdAt?: PointName, settings: Settings = {}): Promise<WaybillProcess> {
+    const environment = { ...this.#environment(holdAt), ...settings };
+    return this.#processes.worker(['--queues', this.#queues], environment);
   }
 
   api(holdAt?: PointName): Promise<RunningApi> {
     return this.#processes.api([], this.#environment(holdAt));
+  }
+
+  /** A token for the APIs of the rig. */
+  async token(scopes: readonly string[], tenant = 'acme'): Promise<string> {
+    const key = readFileSync(path.join(this.home, 'keys', 'development-tokens.jwk'), 'utf8');
+    return await issueDevelopmentToken(await importSigningKey(key), {
+      ...{ tenantId: tenantId(tenant), subject: 'ada@example.test', scopes },
+      ...{ issuedAt: new Date(), lifetimeS: 60 },
+    });
   }
 
   /** One acknowledgement, told once, receipted once, with no attempt left open. */

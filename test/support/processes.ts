@@ -15,9 +15,10 @@ export class WaybillProcess extends NodeProcess {
     super([PROGRAM, ...args], { cwd: ROOT, env });
   }
 
-  /** Resolves once the process stands still at this point. */
-  async heldAt(point: PointName): Promise<void> {
-    await this.line(`the point ${point}`, (line) => line['heldAt'] === point);
+  /** Resolves once the process stands still at this point, so many times at once. */
+  async heldAt(point: PointName, times = 1): Promise<void> {
+    const holds = (line: Line) => line['heldAt'] === point;
+    await this.nthLine(times, `the point ${point}`, holds, 30_000);
   }
 
   async logged(message: string): Promise<Line> {

@@ -1,15 +1,18 @@
 /**
  * The faults: a date in Retry-After fires the retry at once, 410 is tried again like any failure, 200
  * with a failure text counts as success, a body that stalls hangs the caller, a redirect is followed
- * to the metadata address. Real: Postgres, the call over sockets. Doubled: nothing.
+ * to the metadata address, calls under way keep the pool from everybody else. Real: Postgres, the call
+ * over sockets. Doubled: nothing.
  */
 import type { RetryProfile } from '../../../src/domain/retry';
 import { DEFAULT_RETRY_PROFILE } from '../../../src/domain/retry';
+import { AttemptClosings } from '../../../src/services/attempt-closings';
 import { makeAttempt } from '../../../src/services/attempts';
 import { decideReplay } from '../../../src/services/replays';
 import type { CatalogOptions } from '../../support/catalog-fixture';
 import { DeliveryRig } from '../../support/delivery-rig';
 import type { Answer } from '../../support/receiver';
+import { testPool } from '../../support/test-database';
 
 let rig: DeliveryRig;
 let count = 0;
@@ -153,4 +156,35 @@ describe('a target whose address must not be called', () => {
       detail: 'nothing was sent: its address is not public',
     });
   });
+});
+
+test('as many calls as the pool has connections keep no transaction open, and nobody waiting', async () => {
+  const fixture = await rig.catalog({ subscription: 'slow', timeoutMs: 20_000 });
+  const refs = await Promise.all(Array.from({ length: 6 }, () => rig.accept(fixture)));
+  const pool = { maxConnections: 5, applicationName: 'five-calls' };
+  const data = testPool(rig.db.url, 'waybill_data', pool);
+  const services = { ...rig.services, data, closings: new AttemptClosings(data) };
+  const stopping = new AbortController();
+  const before = rig.receiver.calls.length;
+  rig.receiver.answers.push(...Array.from({ length: 5 }, () => 'hang' as const));
+  const { signal } = stopping;
+  const hanging = refs.slice(1).map((ref) => makeAttempt(services, ref, { ...OPTIONS, signal }));
+  await rig.receiver.seen(before + 5);
+  const connections = await rig.db.rows<{ state: string }>(
+    'select state from pg_stat_activity where application_name = $1',
+    [pool.applicationName],
+  );
+  expect(connections.length).toBeGreaterThan(0);
+  expect(connections.filter(({ state }) => state !== 'idle')).toEqual([]);
+  const [sixth] = refs;
+  if (sixth === undefined) throw new Error('nothing was accepted');
+  // On the same pool, while none of the others is over.
+  const first = await Promise.race([makeAttempt(services, sixth, OPTIONS), ...hanging]);
+  expect(first).toMatchObject({ kind: 'acknowledged' });
+  expect(rig.receiver.of(sixth.deliveryId)).toHaveLength(1);
+  stopping.abort();
+  for (const told of await Promise.all(hanging)) {
+    expect(told).toMatchObject({ kind: 'retry', reason: 'answer_lost' });
+  }
+  await data.close();
 });

@@ -190,6 +190,16 @@ describe('a subscription', () => {
     ]);
   });
 
+  test('that was deactivated takes on again by state: active alone', async () => {
+    await apply(whole());
+    await apply(fleetOf(subscription('state: deactivated')));
+    expect(await apply(whole())).toMatchObject({ changed: false });
+    const { changes } = await apply(fleetOf(subscription('state: active')));
+    expect(changes[0]?.fields).toEqual([
+      { field: 'state', before: 'deactivated', after: 'active' },
+    ]);
+  });
+
   test('that Waybill paused shows as a difference and is resumed by state: active alone', async () => {
     await apply(whole());
     await db().rows(
