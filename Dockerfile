@@ -5,7 +5,7 @@ COPY package.json package-lock.json .npmrc ./
 # The lifecycle scripts of the packages are for the embedded servers, which no container starts, and for
 # an SQLite that this Node has itself.
 RUN npm ci --ignore-scripts
-COPY tsconfig.json tsconfig.build.json tsconfig.client.json ./
+COPY build.cjs tsconfig.json tsconfig.build.json tsconfig.client.json ./
 COPY client ./client
 COPY src ./src
 RUN npm run build && npm prune --omit=dev --ignore-scripts

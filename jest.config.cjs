@@ -8,6 +8,7 @@ const { availableParallelism } = require('node:os');
 const shared = {
   rootDir: __dirname,
   testEnvironment: 'node',
+  runtime: '<rootDir>/test/support/runtime.cjs',
   transform: {
     '^.+\\.(ts|js)$': [
       '@swc/jest',
@@ -29,8 +30,15 @@ module.exports = {
   // Tests wait for servers more than they compute: one more than there are cores. Above four the servers
   // would be the limit.
   maxWorkers: Math.min(4, availableParallelism() + 1),
+  testSequencer: '<rootDir>/test/support/sequencer.cjs',
   projects: [
-    { ...shared, displayName: 'house', testMatch: ['<rootDir>/test/house/**/*.test.ts'] },
+    {
+      ...shared,
+      displayName: 'house',
+      testMatch: ['<rootDir>/test/house/**/*.test.ts'],
+      // What the CLI loads on demand is named as it is in the build.
+      moduleNameMapper: { '^(\\./[\\w-]+)\\.js$': ['$1', '$1.js'] },
+    },
     {
       ...shared,
       displayName: 'product',

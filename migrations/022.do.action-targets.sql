@@ -20,8 +20,9 @@ begin
 end
 $$;
 
--- The delivery waits for its action: why, and until when it looks again by itself. Nothing is written
--- once the attempt is closed.
+-- The delivery waits for its action: why, and until when it looks again by itself. One that the loop of the
+-- express lane has started is its workflow's now, which is to be started. Nothing is written once the attempt
+-- is closed.
 create function waybill.note_following(
   p_tenant text, p_delivery uuid, p_attempt integer, p_detail text, p_again_ms integer
 ) returns void language plpgsql as $$
@@ -29,7 +30,9 @@ begin
   perform set_config('waybill.tenant', p_tenant, true);
   update waybill.deliveries d set reason = 'action_open', detail = p_detail,
       waiting_since = coalesce(waiting_since, clock_timestamp()),
-      attend_at = clock_timestamp() + make_interval(secs => p_again_ms / 1000.0 + 60)
+      driver = 'workflow',
+      attend_at = clock_timestamp() + case driver when 'loop' then interval '2 seconds'
+        else make_interval(secs => p_again_ms / 1000.0 + 60) end
     where d.tenant_id = p_tenant and d.delivery_id = p_delivery and d.state = 'Dispatched'
       and exists (select from waybill.delivery_attempts t where t.tenant_id = p_tenant
         and t.delivery_id = p_delivery and t.attempt_no = p_attempt and t.closed_at is null);

@@ -3,38 +3,44 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { z } from 'zod';
-import { addActions } from './actions';
-import { addApi } from './api';
-import { addApprovals } from './approvals';
-import { addApply } from './apply';
-import { addCapabilities } from './capabilities';
-import { addCertify } from './certify';
-import { addConformance } from './conformance';
-import { addDeliver } from './deliver';
-import { addConnectors } from './connectors';
-import { addDeliveries } from './deliveries';
-import { addDemoProvider } from './demo-provider';
-import { addDemoReceiver } from './demo-receiver';
-import { addDiff } from './diff';
-import { addEvents } from './events';
-import { addEvidence } from './evidence';
-import { addHost } from './host';
-import { addFleet } from './fleet';
-import { addMigrate } from './migrate';
-import { addPlans } from './plans';
-import { addQualify } from './qualify';
-import { addQuotas } from './quotas';
-import { addReceipt } from './receipt';
-import { addRecover } from './recover';
-import { addReplay } from './replay';
-import { addRoutes } from './routes';
-import { addScheme } from './scheme';
 import { failureLine } from './support/failures';
 import { visible } from './support/output';
-import { addSubscriptions } from './subscriptions';
-import { addTargets } from './targets';
-import { addUp } from './up';
-import { addWorker } from './worker';
+
+type Add = (program: Command) => void;
+
+/** In the order of the help. Each is loaded when it is called: together they take half a second. */
+const COMMANDS: ReadonlyMap<string, () => Promise<Add>> = new Map([
+  ['up', async () => (await import('./up.js')).addUp],
+  ['api', async () => (await import('./api.js')).addApi],
+  ['worker', async () => (await import('./worker.js')).addWorker],
+  ['host', async () => (await import('./host.js')).addHost],
+  ['migrate', async () => (await import('./migrate.js')).addMigrate],
+  ['apply', async () => (await import('./apply.js')).addApply],
+  ['diff', async () => (await import('./diff.js')).addDiff],
+  ['deliver', async () => (await import('./deliver.js')).addDeliver],
+  ['deliveries', async () => (await import('./deliveries.js')).addDeliveries],
+  ['targets', async () => (await import('./targets.js')).addTargets],
+  ['subscriptions', async () => (await import('./subscriptions.js')).addSubscriptions],
+  ['replay', async () => (await import('./replay.js')).addReplay],
+  ['receipt', async () => (await import('./receipt.js')).addReceipt],
+  ['scheme', async () => (await import('./scheme.js')).addScheme],
+  ['evidence', async () => (await import('./evidence.js')).addEvidence],
+  ['actions', async () => (await import('./actions.js')).addActions],
+  ['approvals', async () => (await import('./approvals.js')).addApprovals],
+  ['conformance', async () => (await import('./conformance.js')).addConformance],
+  ['certify', async () => (await import('./certify.js')).addCertify],
+  ['connectors', async () => (await import('./connectors.js')).addConnectors],
+  ['capabilities', async () => (await import('./capabilities.js')).addCapabilities],
+  ['plans', async () => (await import('./plans.js')).addPlans],
+  ['routes', async () => (await import('./routes.js')).addRoutes],
+  ['recover', async () => (await import('./recover.js')).addRecover],
+  ['quotas', async () => (await import('./quotas.js')).addQuotas],
+  ['events', async () => (await import('./events.js')).addEvents],
+  ['fleet', async () => (await import('./fleet.js')).addFleet],
+  ['qualify', async () => (await import('./qualify.js')).addQualify],
+  ['demo-receiver', async () => (await import('./demo-receiver.js')).addDemoReceiver],
+  ['demo-provider', async () => (await import('./demo-provider.js')).addDemoProvider],
+]);
 
 const USAGE_EXIT = 2;
 const FAILURE_EXIT = 1;
@@ -45,7 +51,7 @@ const FAILURE_EXIT = 1;
  * where it has one.
  */
 export async function run(args: readonly string[]): Promise<number> {
-  const program = buildProgram();
+  const program = await buildProgram(args[0]);
   try {
     if (args.length === 0) program.outputHelp();
     else await program.parseAsync(args, { from: 'user' });
@@ -69,8 +75,8 @@ function ownExit(): number | null {
   return typeof process.exitCode === 'number' ? process.exitCode : null;
 }
 
-/** Every command, not yet called. */
-export function buildProgram(): Command {
+/** @param called the first argument: with the name of a command, nothing but that one; else every command */
+export async function buildProgram(called?: string): Promise<Command> {
   const program = new Command('waybill')
     .description('A durable router for side effects on Temporal and Postgres.')
     .version(ownVersion(), '--version', 'print the version')
@@ -79,36 +85,8 @@ export function buildProgram(): Command {
     .exitOverride()
     // Failures are told in one place and in one form.
     .configureOutput({ writeErr: () => undefined });
-  addUp(program);
-  addApi(program);
-  addWorker(program);
-  addHost(program);
-  addMigrate(program);
-  addApply(program);
-  addDiff(program);
-  addDeliver(program);
-  addDeliveries(program);
-  addTargets(program);
-  addSubscriptions(program);
-  addReplay(program);
-  addReceipt(program);
-  addScheme(program);
-  addEvidence(program);
-  addActions(program);
-  addApprovals(program);
-  addConformance(program);
-  addCertify(program);
-  addConnectors(program);
-  addCapabilities(program);
-  addPlans(program);
-  addRoutes(program);
-  addRecover(program);
-  addQuotas(program);
-  addEvents(program);
-  addFleet(program);
-  addQualify(program);
-  addDemoReceiver(program);
-  addDemoProvider(program);
+  const one = COMMANDS.get(called ?? '');
+  for (const load of one === undefined ? COMMANDS.values() : [one]) (await load())(program);
   program.addHelpText('after', '\nBring everything up on this machine:\n  $ waybill up --story\n');
   return program;
 }

@@ -4,6 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
+import { tenantId, type TenantId } from '../domain/ids';
 import { connection, type Database, type DatabaseOptions, type Statement } from './database';
 
 /** Something waits for the loop of the express lane. */
@@ -13,18 +14,19 @@ export const noticeStatements = {
   // Committed without waiting for the disk: it has nothing to lose.
   express: {
     name: 'notice_express',
-    text: `select set_config('synchronous_commit', 'off', true), pg_notify('${CHANNEL}', '')`,
+    text: `select set_config('synchronous_commit', 'off', true), pg_notify('${CHANNEL}', tenant)
+      from unnest($1::text[]) tenant`,
   },
 } as const satisfies Record<string, Statement>;
 
 /** @throws WaybillError `storage_unavailable` */
-export async function noticeExpress(db: Database): Promise<void> {
-  await db.query(noticeStatements.express, []);
+export async function noticeExpress(db: Database, tenants: readonly TenantId[]): Promise<void> {
+  await db.query(noticeStatements.express, [tenants]);
 }
 
 export interface ListenOptions extends Pick<DatabaseOptions, 'url' | 'role'> {
-  /** Called for each notice, and once for each connection: what came before it was not heard. */
-  readonly onNotice: () => void;
+  /** Called with the tenant of each notice, and with null once for each connection: what came before it was not heard. */
+  readonly onNotice: (tenant: TenantId | null) => void;
   /** Told of each connection that broke or was refused; another one follows. */
   readonly onError: (error: Error) => void;
   readonly signal: AbortSignal;
@@ -60,14 +62,16 @@ async function listenOnce({ url, role, onNotice, signal }: ListenOptions): Promi
   });
   // It may break before anybody waits for it.
   over.catch(() => undefined);
-  client.on('notification', onNotice);
+  client.on('notification', ({ payload }) => {
+    onNotice(payload === undefined || payload === '' ? null : tenantId(payload));
+  });
   signal.addEventListener('abort', stop);
   try {
     // One that is ended while it connects, or asks, may never answer.
     await Promise.race([client.connect(), over]);
     if (signal.aborted) return;
     await Promise.race([client.query(`listen ${CHANNEL}`), over]);
-    onNotice();
+    onNotice(null);
     await over;
   } finally {
     signal.removeEventListener('abort', stop);

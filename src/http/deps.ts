@@ -18,8 +18,8 @@ import type { TokenVerifier } from './tokens';
 
 /** Starts and wakes the workflows of deliveries. Both are hints: a loop does what they could not. */
 export interface DeliveryStarter {
-  /** Tells the loop of the express lane that something is there. Returns at once and never throws. */
-  express(): void;
+  /** Tells the loop of the express lane that something of the tenant is there. Returns at once and never throws. */
+  express(tenant: TenantId): void;
   /** Returns at once and never throws; called once the delivery is committed. */
   start(
     ref: DeliveryRef,

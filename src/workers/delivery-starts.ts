@@ -8,6 +8,7 @@ import type { Database } from '../db/database';
 import { readDeliveryFacts } from '../db/deliveries';
 import { noticeExpress } from '../db/notices';
 import type { DeliveryAbout, DeliveryRef } from '../domain/delivery-activities';
+import type { TenantId } from '../domain/ids';
 import type { DeliveryStarter } from '../http/deps';
 import { BackgroundStarts } from './background-starts';
 import { ExpressNotices } from './express-notices';
@@ -28,14 +29,16 @@ export class DeliveryStarts implements DeliveryStarter {
   readonly #notices: ExpressNotices | null;
 
   constructor({ workflows, data, log, notify = false }: DeliveryStartsOptions) {
-    this.#notices = notify ? new ExpressNotices(() => noticeExpress(data), log) : null;
+    this.#notices = notify
+      ? new ExpressNotices((tenants) => noticeExpress(data, tenants), log)
+      : null;
     this.#workflows = workflows;
     this.#data = data;
     this.#starts = new BackgroundStarts((ref, about) => workflows.ensure(ref, about), log);
   }
 
-  express(): void {
-    this.#notices?.give();
+  express(tenant: TenantId): void {
+    this.#notices?.give(tenant);
   }
 
   start(ref: DeliveryRef, about: DeliveryAbout): void {

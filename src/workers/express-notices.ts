@@ -4,40 +4,43 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { TenantId } from '../domain/ids';
 
 /** A loop that has work looks for more by itself: it needs no notice of each. */
 const PAUSE_MS = 10;
 
 export class ExpressNotices {
-  readonly #notice: () => Promise<void>;
+  readonly #notice: (tenants: readonly TenantId[]) => Promise<void>;
   readonly #log: Logger;
+  readonly #due = new Set<TenantId>();
   #isSending = false;
-  #isDue = false;
 
-  /** @param notice gives one to whoever listens */
-  constructor(notice: () => Promise<void>, log: Logger) {
+  /** @param notice tells whoever listens of tenants */
+  constructor(notice: (tenants: readonly TenantId[]) => Promise<void>, log: Logger) {
     this.#notice = notice;
     this.#log = log;
   }
 
   /** Returns at once and never throws. */
-  give(): void {
-    this.#isDue = true;
+  give(tenant: TenantId): void {
+    this.#due.add(tenant);
     if (this.#isSending) return;
     this.#isSending = true;
     this.#send().catch((error: unknown) => {
       const err = error instanceof Error ? error.message : String(error);
       this.#log.warn({ err }, 'no notice was given; the loop of the express lane looks by itself');
       // One that came meanwhile was given by nobody.
-      if (this.#isDue) this.give();
+      const [next] = this.#due;
+      if (next !== undefined) this.give(next);
     });
   }
 
   async #send(): Promise<void> {
     try {
-      while (this.#isDue) {
-        this.#isDue = false;
-        await this.#notice();
+      while (this.#due.size > 0) {
+        const tenants = [...this.#due];
+        this.#due.clear();
+        await this.#notice(tenants);
         await delay(PAUSE_MS);
       }
     } finally {

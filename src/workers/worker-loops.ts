@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import type { Database } from '../db/database';
 import { listenExpress } from '../db/notices';
+import type { TenantId } from '../domain/ids';
 import type { Queue } from '../domain/workflow-ids';
 import type { Config } from '../schemas/config';
 import type { AttemptServices } from '../services/attempt-services';
@@ -79,8 +80,8 @@ async function expressLoop(
   const owner = `express@${String(process.pid)}`;
   const lane = new ExpressLane({ operations, services, owner, hint, signal, log });
   const heard = {
-    onNotice: () => {
-      hint.wake();
+    onNotice: (tenant: TenantId | null) => {
+      lane.notice(tenant);
     },
     onError: ({ message }: Error) => {
       log.warn(

@@ -57,7 +57,9 @@ test('list finds a failed delivery by state and time, as a table and as JSON', a
   const forPeople = await waybill(args, env);
   expect(forPeople).toMatchObject({ code: 0, stderr: '' });
   expect(forPeople.stdout).toMatch(/^DELIVERY +STATE +EVENT +SUBSCRIPTION +LANE/);
-  expect(forPeople.stdout).toMatch(new RegExp(`^${failed} +Failed +release `, 'm'));
+  expect(forPeople.stdout).toMatch(
+    new RegExp(`^${failed} +Failed +release +pushes +durable `, 'm'),
+  );
   const { stdout } = await waybill([...args, '--json'], env);
   const page = DeliveryPage.parse(JSON.parse(stdout));
   expect(page.deliveries.map(({ deliveryId }) => deliveryId)).toContain(failed);

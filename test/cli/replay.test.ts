@@ -18,7 +18,7 @@ let url: string;
 let env: Environment;
 
 beforeAll(async () => {
-  faults = await FaultRig.start();
+  faults = await FaultRig.start('deliveries,operations');
   fixture = await faults.rig.catalog();
   ({ url } = await faults.api());
   await faults.worker();

@@ -5,6 +5,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { listenExpress, noticeExpress } from '../../src/db/notices';
+import { tenantId, type TenantId } from '../../src/domain/ids';
 import { Hint } from '../../src/workers/loops/hint';
 import { keptBySignal } from '../support/kept-by-signal';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
@@ -43,19 +44,20 @@ test('a notice ends the pause of whoever listens, also on the connection after o
   const stopping = new AbortController();
   const { signal } = stopping;
   const hint = new Hint();
-  let heard = 0;
+  const heard: (TenantId | null)[] = [];
   const listening = listenExpress({
     ...{ url: db.url, role: 'waybill_operations', signal },
-    onNotice: () => {
-      heard += 1;
+    onNotice: (tenant) => {
+      heard.push(tenant);
       hint.wake();
     },
     onError: () => undefined,
   });
   const hears = (count: number) =>
-    until(`${count} were heard`, () => Promise.resolve(heard >= count ? true : null));
+    until(`${count} were heard`, () => Promise.resolve(heard.length >= count ? true : null));
   await hears(1);
-  await noticeExpress(db.as('waybill_data'));
+  const [acme, zoo] = [tenantId('acme'), tenantId('zoo')];
+  await noticeExpress(db.as('waybill_data'), [acme]);
   await hears(2);
   await hint.wait(60_000, signal);
   await db.rows(
@@ -63,8 +65,10 @@ test('a notice ends the pause of whoever listens, also on the connection after o
       where application_name = 'waybill-notices' and datname = current_database()`,
   );
   await hears(3);
-  await noticeExpress(db.as('waybill_data'));
-  await hears(4);
+  await noticeExpress(db.as('waybill_data'), [zoo, acme]);
+  await hears(5);
+  // Of a connection it is not known what came before it.
+  expect(heard).toEqual([null, acme, null, zoo, acme]);
   expect(keptBySignal(signal)).toBe(1);
   stopping.abort();
   await listening;

@@ -112,6 +112,23 @@ test('once its time is over one delivery is its probe, over all processes', asyn
   expect(await flow.state()).toMatchObject({ breaker: 'half_open' });
 });
 
+test('of what the express lane claims together one is its probe, and the others are their workflows’', async () => {
+  await openBreaker();
+  await flow.timeOver();
+  await flow.express();
+  const refs = await flow.receives(6);
+  const claimed = await flow.claims(10);
+  expect(claimed.map(({ opened }) => opened.answer).sort()).toEqual([
+    ...Array<string>(5).fill('held'),
+    'opened',
+  ]);
+  expect(await flow.state()).toMatchObject({ breaker: 'half_open' });
+  const probe = claimed.find(({ opened }) => opened.answer === 'opened')?.ref;
+  if (probe === undefined) throw new Error('there is no probe');
+  await flow.ends(probe, 1, 'answers');
+  expect(await flow.release()).toBe(refs.length - 1);
+});
+
 test('an answer to the probe closes it', async () => {
   await openBreaker();
   await flow.timeOver();

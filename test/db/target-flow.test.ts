@@ -171,6 +171,19 @@ describe('a busy target', () => {
     expect(await flow.why(second)).toBe('opened');
   });
 
+  test('has one room for what both lanes send it', async () => {
+    await flow.change('max_in_flight = 3');
+    const [first, second] = (await flow.receives(2)) as [DeliveryRef, DeliveryRef];
+    const no = await flow.begins(first);
+    await flow.express();
+    await flow.receives(5);
+    expect(await flow.claims(10)).toHaveLength(2);
+    expect(await flow.claims(10)).toEqual([]);
+    expect(await flow.why(second)).toBe('target_busy');
+    await flow.ends(first, no, 'answers');
+    expect(await flow.claims(10)).toHaveLength(1);
+  });
+
   test('does not hold up another one of the same tenant', async () => {
     await flow.change('max_in_flight = 1');
     await Promise.all((await flow.receives(3)).map((ref) => flow.why(ref)));

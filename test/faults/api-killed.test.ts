@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { deliveryId } from '../../src/domain/ids';
+import { LANES, type Lane } from '../../src/domain/lanes';
 import type { CatalogFixture } from '../support/catalog-fixture';
 import { FaultRig, INGRESS_SECRET } from '../support/fault-rig';
 import { until } from '../support/until';
@@ -12,17 +13,20 @@ import { postWebhook } from '../support/vendor';
 
 let faults: FaultRig;
 let fixture: CatalogFixture;
+let fixtures: Readonly<Record<Lane, CatalogFixture>>;
 
 beforeAll(async () => {
   faults = await FaultRig.start();
   fixture = await faults.rig.catalog();
+  const express = await faults.rig.catalog({ lane: 'express', subscription: 'express' });
+  fixtures = { durable: fixture, express };
 });
 afterAll(async () => {
   await faults.stop();
 });
 
-function post(url: string, id: string): Promise<Response> {
-  return postWebhook({ url, ingressRef: fixture.ingressRef, secret: INGRESS_SECRET, id });
+function post(url: string, id: string, { ingressRef } = fixture): Promise<Response> {
+  return postWebhook({ url, ingressRef, secret: INGRESS_SECRET, id });
 }
 
 async function stored(externalId: string): Promise<{ delivery_id: string; state: string }[]> {
@@ -51,25 +55,34 @@ test('an API killed before the commit has stored nothing, and the vendor sends a
   await next.api.stop();
 });
 
-test('an API killed after the commit: the loop starts it, the repeat names the first', async () => {
-  const id = randomUUID();
+test('an API killed after the commit: a loop goes on with it in either lane, and the repeat names the first', async () => {
+  const sent = LANES.map((lane) => ({ id: randomUUID(), to: fixtures[lane] }));
   const { api, url } = await faults.api('ingest.committed');
-  const lost = post(url, id).catch(() => 'lost');
+  const lost = sent.map(({ id, to }) => post(url, id, to).catch(() => 'lost'));
+  for (const { id } of sent) {
+    await until('it is committed', async () => ((await stored(id)).length === 1 ? true : null));
+  }
   await api.heldAt('ingest.committed');
   await api.kill();
-  expect(await lost).toBe('lost');
-  const [first] = await stored(id);
+  expect(await Promise.all(lost)).toEqual(['lost', 'lost']);
+  const firsts = await Promise.all(sent.map(async ({ id }) => (await stored(id))[0]?.delivery_id));
   const next = await faults.api();
-  const repeat = await post(next.url, id);
-  expect(await repeat.json()).toMatchObject({
-    outcome: 'duplicate',
-    firstDeliveryId: first?.delivery_id,
-  });
+  const repeats = async () =>
+    await Promise.all(sent.map(async ({ id, to }) => await (await post(next.url, id, to)).json()));
+  const named = firsts.map((firstDeliveryId) => ({ outcome: 'duplicate', firstDeliveryId }));
+  expect(await repeats()).toMatchObject(named);
   const worker = await faults.worker();
-  await until('it is acknowledged', async () =>
-    (await stored(id))[0]?.state === 'Acknowledged' ? true : null,
-  );
-  expect(faults.rig.receiver.of(first?.delivery_id ?? '')).toHaveLength(1);
+  for (const { id } of sent) {
+    await until('it is acknowledged', async () =>
+      (await stored(id))[0]?.state === 'Acknowledged' ? true : null,
+    );
+  }
+  expect(await repeats()).toMatchObject(named);
+  for (const { id } of sent) {
+    const [first, ...copies] = await stored(id);
+    expect(copies.map(({ state }) => state)).toEqual(['Deduplicated', 'Deduplicated']);
+    expect(faults.rig.receiver.of(first?.delivery_id ?? '')).toHaveLength(1);
+  }
   await Promise.all([worker.stop(), next.api.stop()]);
 });
 

@@ -21,7 +21,7 @@ let workflows: BulkReplayWorkflows;
 let tenants = 0;
 
 beforeAll(async () => {
-  faults = await FaultRig.start();
+  faults = await FaultRig.start('deliveries,operations');
   const { rig } = faults;
   const timing = { waitMs: 60_000, heartbeatMs: 1_000 };
   workflows = new BulkReplayWorkflows(rig.client, `${rig.queuePrefix}operations`, timing);

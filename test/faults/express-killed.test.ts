@@ -3,6 +3,7 @@
  * time that a dead owner's lease lasts is over by a statement. Verdict: the target's own records, the rows,
  * the events, the receipt chain, and whether there is a workflow.
  */
+import { randomUUID } from 'node:crypto';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { DeliveryRef } from '../../src/domain/delivery-activities';
 import type { PointName } from '../../src/points';
@@ -29,6 +30,16 @@ async function killedAt(point: PointName): Promise<DeliveryRef> {
   await doomed.heldAt(point);
   await doomed.kill();
   return ref;
+}
+
+/** A subscription of the lane with a target of this kind. */
+async function toTarget(kind: string, config: object): Promise<CatalogFixture> {
+  const to = await faults.rig.catalog({ lane: 'express', subscription: kind });
+  await faults.rig.db.rows(
+    `update waybill.targets set kind = $1, config = $2 where target_id = $3`,
+    [kind, JSON.stringify(config), `${kind}-target`],
+  );
+  return to;
 }
 
 async function leaseOver({ deliveryId }: DeliveryRef): Promise<void> {
@@ -61,6 +72,31 @@ test.each<{ point: PointName; calls: number }>([
   ]);
   expect(rig.receiver.of(ref.deliveryId)).toHaveLength(calls);
   await faults.expectOneEnd(ref);
+});
+
+test('a claim of what is told by an event, or starts a workflow, is made good when its owner has died', async () => {
+  const { rig } = faults;
+  const theirs = { taskQueue: `their-queue-${randomUUID()}`, workflowType: 'triage' };
+  await rig.db.rows(`update waybill.settings set workflow_targets = $1`, [
+    JSON.stringify([{ ...theirs, tenants: null }]),
+  ]);
+  const event = await toTarget('event', { timeoutMs: 10_000 });
+  const workflow = await toTarget('workflow', { ...theirs, signal: null, timeoutMs: 5_000 });
+  const refs = [await rig.accept(event), await rig.accept(workflow)];
+  const doomed = await faults.worker('express.claimed');
+  await doomed.heldAt('express.claimed');
+  await doomed.kill();
+  for (const ref of refs) {
+    expect(await rig.row(ref)).toMatchObject({ state: 'Dispatched', attempts: 1 });
+    await leaseOver(ref);
+  }
+  const rows = [];
+  for (const ref of refs) {
+    rows.push(await rig.reaches(ref, 'Acknowledged'));
+    await faults.expectOneEnd(ref);
+  }
+  // Nothing leaves before the event's attempt is closed, so that the same one is closed by whoever comes next.
+  expect(rows).toMatchObject([{ attempts: 1 }, { attempts: 2 }]);
 });
 
 test('one that was acknowledged before its worker died is over, without a workflow', async () => {

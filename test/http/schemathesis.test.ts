@@ -23,7 +23,9 @@ const CHECKS = [
 ];
 
 let h: Harness;
+let program: string;
 beforeAll(async () => {
+  program = await pythonProgram('schemathesis');
   h = await Harness.start();
   await insertCatalog(h.db);
 }, BOUND_MS);
@@ -33,7 +35,6 @@ test(
   'no made-up request is answered by a fault, or by anything that is not in the document',
   async () => {
     const token = await h.token({ scopes: Object.keys(SCOPES) });
-    const program = await pythonProgram('schemathesis');
     const said = await run(program, [
       ...['run', `${h.url}/openapi.json`, '--url', h.url],
       ...['--header', `Authorization: Bearer ${token}`],

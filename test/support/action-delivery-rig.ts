@@ -5,6 +5,7 @@
 import type { ActionRef } from '../../src/domain/action-service';
 import type { DeliveryRef } from '../../src/domain/delivery-activities';
 import { deliveryActionId } from '../../src/domain/delivery-actions';
+import type { Lane } from '../../src/domain/lanes';
 import type { ActionTarget } from '../../src/schemas/targets';
 import { ActionRig } from './action-rig';
 import type { CatalogFixture } from './catalog-fixture';
@@ -59,8 +60,12 @@ export class ActionDeliveryRig {
     await this.actions.host(0);
   }
 
-  async subscribe(name: string, target: Partial<ActionTarget> = {}): Promise<CatalogFixture> {
-    const fixture = await this.deliveries.catalog({ subscription: name });
+  async subscribe(
+    name: string,
+    target: Partial<ActionTarget> = {},
+    lane: Lane = 'durable',
+  ): Promise<CatalogFixture> {
+    const fixture = await this.deliveries.catalog({ subscription: name, lane });
     await this.db.rows(
       `insert into waybill.targets (tenant_id, target_id, kind, config) values ($1, $2, 'action', $3)`,
       [fixture.tenant, `${name}-action`, JSON.stringify({ ...TICKET, ...target })],

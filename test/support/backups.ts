@@ -16,7 +16,7 @@ export async function takeBackup(db: TestDatabase): Promise<Backup> {
   const copy = `${name}_backup`;
   const lost = `${name}_lost`;
   await alone(name, async (client) => {
-    await client.query(`create database ${copy} template ${name}`);
+    await client.query(`create database ${copy} template ${name} strategy file_copy`);
   });
   return {
     async restore() {

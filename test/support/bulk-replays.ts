@@ -103,17 +103,17 @@ export async function failedInOneGo(
       insert into waybill.deliveries (tenant_id, delivery_id, version, direction, connector_id,
           instance_id, subscription_id, external_id, event_type, dedup_key, state, payload_sha256,
           payload_bytes, content_type, reason, detail, attempts, series_attempts, waiting_since,
-          receipt_seq, receipt_digest, event_seq, received_at, settled_at)
+          receipt_seq, receipt_digest, event_seq, received_at, settled_at, lane)
         select $1, gen_random_uuid(), 4, 'inbound', $2, 'main', $3, 'incident-' || n, 'push',
             gen_random_uuid()::text, 'Failed', sha256($4), length($4), 'application/json',
             'status_refused', 'the target answered 503', 1, 1, clock_timestamp(), 1,
             encode(sha256(n::text::bytea), 'hex'), 2,
-            clock_timestamp() - make_interval(secs => $5 - n), clock_timestamp()
+            clock_timestamp() - make_interval(secs => $5 - n), clock_timestamp(), $6
           from generate_series(1, $5::integer) n
         returning tenant_id, delivery_id, receipt_digest)
     insert into waybill.receipts (tenant_id, subject, seq, kind, jws, digest)
       select tenant_id, 'delivery/' || delivery_id, 1, 'failed', 'made up', receipt_digest from born`,
-    [fixture.tenant, fixture.connector, fixture.subscription, body, count],
+    [...[fixture.tenant, fixture.connector, fixture.subscription, body, count], fixture.lane],
   );
   await db.rows('alter table waybill.deliveries enable trigger deliveries_birth');
 }

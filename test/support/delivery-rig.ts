@@ -35,7 +35,7 @@ import { startingActions } from './starting-actions';
 import type { TestDatabase } from './test-database';
 import { until } from './until';
 import { workflowBundle } from './workflow-bundle';
-import { pageSays } from './workflow-pages';
+import { ifThere, pageSays } from './workflow-pages';
 
 export interface DeliveryRow {
   readonly state: string;
@@ -147,16 +147,16 @@ export class DeliveryRig {
   }
 
   /** A loop of the express lane. */
-  expressLane({ signal, start }: Partial<ExpressServices & ExpressOptions> = {}): ExpressLane {
+  expressLane(given: Partial<ExpressServices & ExpressOptions> = {}): ExpressLane {
     return new ExpressLane({
       operations: this.db.as('waybill_operations'),
       services: {
         attempts: this.services,
-        start: start ?? ((ref, about) => this.workflows().ensure(ref, about)),
+        start: given.start ?? ((ref, about) => this.workflows().ensure(ref, about)),
       },
       owner: 'test-lane',
-      hint: new Hint(),
-      signal: signal ?? new AbortController().signal,
+      hint: given.hint ?? new Hint(),
+      signal: given.signal ?? new AbortController().signal,
       log: pino({ level: 'silent' }),
     });
   }
@@ -264,8 +264,8 @@ export class DeliveryRig {
   /** Resolves once the Temporal UI shows the delivery as waiting. */
   async waits(ref: DeliveryRef): Promise<void> {
     await until('its workflow waits', async () => {
-      const { typedSearchAttributes } = await this.handle(ref).describe();
-      return typedSearchAttributes.get(WAITING_SINCE);
+      const found = await ifThere(() => this.handle(ref).describe());
+      return found?.typedSearchAttributes.get(WAITING_SINCE);
     });
   }
 

@@ -22,20 +22,23 @@ type Settings = Readonly<Record<string, string>>;
 
 export class FaultRig {
   readonly rig: DeliveryRig;
+  readonly #queues: string;
   readonly #processes = new WaybillProcesses();
 
-  private constructor(rig: DeliveryRig) {
+  private constructor(rig: DeliveryRig, queues: string) {
     this.rig = rig;
+    this.#queues = queues;
   }
 
-  static async start(): Promise<FaultRig> {
-    return new FaultRig(await DeliveryRig.start());
+  /** @param queues that its workers serve: each costs every start of one a third of a second */
+  static async start(queues = 'deliveries'): Promise<FaultRig> {
+    return new FaultRig(await DeliveryRig.start(), queues);
   }
 
   /** A worker that polls; with a point, one that stands still there. */
   worker(holdAt?: PointName, settings: Settings = {}): Promise<WaybillProcess> {
     const environment = { ...this.#environment(holdAt), ...settings };
-    return this.#processes.worker(['--queues', 'deliveries,operations'], environment);
+    return this.#processes.worker(['--queues', this.#queues], environment);
   }
 
   api(holdAt?: PointName): Promise<RunningApi> {

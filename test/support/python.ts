@@ -8,6 +8,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, rm, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { acquireInstanceLock } from '../../src/workers/embedded/instance-lock';
+import { until } from './until';
 
 const run = promisify(execFile);
 
@@ -35,15 +37,29 @@ async function environment(): Promise<string> {
   const folder = path.join(CACHE, digest.slice(0, 16));
   const ready = path.join(folder, 'ready');
   if (existsSync(ready)) return ready;
-  // Each process makes its own, and the first to finish wins.
-  const own = path.join(folder, `made-by-${String(process.pid)}`);
   await mkdir(folder, { recursive: true });
+  // One of the processes that want it makes it, which takes a quarter of a minute; the others wait.
+  const turn = await until(
+    'the environment of Python programs',
+    async () => {
+      if (existsSync(ready)) return { release: () => undefined };
+      return await acquireInstanceLock(folder).catch(() => undefined);
+    },
+    2 * STEP_MS,
+  );
+  try {
+    if (!existsSync(ready)) await make(folder, ready);
+  } finally {
+    turn.release();
+  }
+  return ready;
+}
+
+async function make(folder: string, ready: string): Promise<void> {
+  const own = path.join(folder, `made-by-${String(process.pid)}`);
+  await rm(own, { recursive: true, force: true });
   await run('python3', ['-m', 'venv', own], { timeout: STEP_MS });
   const install = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
   await run(path.join(own, 'bin/python'), [...install, '-r', REQUIREMENTS], { timeout: STEP_MS });
-  await symlink(path.basename(own), ready).catch(async (error: unknown) => {
-    if (!existsSync(ready)) throw error;
-    await rm(own, { recursive: true, force: true });
-  });
-  return ready;
+  await symlink(path.basename(own), ready);
 }

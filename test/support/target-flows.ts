@@ -1,5 +1,6 @@
 /** One target at a time in a database of the test's own: what it is offered, and what it says of itself. */
 import { closeAttempt, openAttempt, releaseGated } from '../../src/db/deliveries';
+import { claimExpress } from '../../src/db/express-deliveries';
 import { switchTarget } from '../../src/db/target-flow';
 import type { DeliveryRef } from '../../src/domain/delivery-activities';
 import { tenantId } from '../../src/domain/ids';
@@ -50,6 +51,24 @@ export class TargetFlow {
 
   open(ref: DeliveryRef) {
     return openAttempt(this.#db.as('waybill_data'), ref, 'worker');
+  }
+
+  /** From now on what it receives is for the express lane. */
+  async express(): Promise<void> {
+    await this.#db.rows(
+      `update waybill.subscriptions set lane = 'express' where subscription_id = $1`,
+      [this.fixture.subscription],
+    );
+  }
+
+  /** What the loop of the express lane claims. */
+  claims(limit: number) {
+    return claimExpress(this.#db.as('waybill_data'), ACME, {
+      ...{ owner: 'loop', limit },
+      onBroken: (id, error) => {
+        throw new Error(`${id} could not be claimed: ${String(error)}`);
+      },
+    });
   }
 
   /** `opened`, or what holds it. */

@@ -5,12 +5,19 @@ import { until } from './until';
 /** What its page says, once that matches; a workflow that was only just asked for may not be there yet. */
 export function pageSays(handle: WorkflowHandle, pattern: RegExp): Promise<string> {
   return until(`its page says ${String(pattern)}`, async () => {
-    const page = await handle
-      .query<{ currentDetails: string }>('__temporal_workflow_metadata')
-      .catch((error: unknown) => {
-        if (error instanceof WorkflowNotFoundError) return null;
-        throw error;
-      });
+    const page = await ifThere(() =>
+      handle.query<{ currentDetails: string }>('__temporal_workflow_metadata'),
+    );
     return page !== null && pattern.test(page.currentDetails) ? page.currentDetails : null;
   });
+}
+
+/** What is asked of a workflow; null while there is none. */
+export async function ifThere<Told>(ask: () => Promise<Told>): Promise<Told | null> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return null;
+    throw error;
+  }
 }

@@ -1,19 +1,22 @@
 /** Notices to the loop of the express lane. Doubled: Postgres, which refuses the first one. */
 import pino from 'pino';
+import { tenantId } from '../../src/domain/ids';
 import { ExpressNotices } from '../../src/workers/express-notices';
 import { until } from '../support/until';
 
-test('one that is given while another fails is sent all the same', async () => {
-  let sent = 0;
+test('one that is given while another fails is sent all the same, and tells of each tenant once', async () => {
+  const [acme, zoo] = [tenantId('acme'), tenantId('zoo')];
+  const sent: (readonly string[])[] = [];
   const notices = new ExpressNotices(
-    () => {
-      sent += 1;
-      if (sent > 1) return Promise.resolve();
-      notices.give();
+    (tenants) => {
+      sent.push(tenants);
+      if (sent.length > 1) return Promise.resolve();
+      for (const tenant of [zoo, acme, zoo]) notices.give(tenant);
       return Promise.reject(new Error('Postgres is away'));
     },
     pino({ level: 'silent' }),
   );
-  notices.give();
-  await until('the second one is sent', () => Promise.resolve(sent === 2 ? true : null));
+  notices.give(acme);
+  await until('the second one is sent', () => Promise.resolve(sent.length === 2 ? true : null));
+  expect(sent).toEqual([['acme'], ['zoo', 'acme']]);
 });

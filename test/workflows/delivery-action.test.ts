@@ -5,6 +5,7 @@
  */
 import { RESOLVE_UPDATE } from '../../src/domain/action-activities';
 import type { DeliveryRef } from '../../src/domain/delivery-activities';
+import { LANES, type Lane } from '../../src/domain/lanes';
 import { decideReplay } from '../../src/services/replays';
 import { publicKeySet } from '../../src/signing/keys';
 import { verifyReceiptChain } from '../../src/signing/receipts/verify-chain';
@@ -13,6 +14,7 @@ import type { CatalogFixture } from '../support/catalog-fixture';
 import { until } from '../support/until';
 
 let rig: ActionDeliveryRig;
+/** By lane and name. */
 const fixtures = new Map<string, CatalogFixture>();
 
 beforeAll(async () => {
@@ -26,18 +28,25 @@ beforeAll(async () => {
     reports: { capabilityId: 'reports.build', request: report },
   };
   for (const [name, target] of Object.entries(subscriptions)) {
-    fixtures.set(name, await rig.subscribe(name, target));
+    for (const lane of LANES) {
+      const fixture = await rig.subscribe(`${lane}-${name}`, target, lane);
+      fixtures.set(fixture.subscription, fixture);
+    }
   }
   await rig.work();
 });
 afterEach(() => rig.actions.holdEffects(0));
 afterAll(() => rig.stop());
 
-async function deliver(subscription: string, body = PAYLOAD): Promise<DeliveryRef> {
-  const fixture = fixtures.get(subscription);
+interface Delivering {
+  readonly lane?: Lane;
+  readonly body?: string;
+}
+async function deliver(to: string, { lane = 'durable', body = PAYLOAD }: Delivering = {}) {
+  const fixture = fixtures.get(`${lane}-${to}`);
   if (fixture === undefined) throw new Error('there is no such subscription');
   const ref = await rig.deliveries.accept(fixture, body);
-  await rig.deliveries.start(ref, fixture);
+  if (lane === 'durable') await rig.deliveries.start(ref, fixture);
   return ref;
 }
 
@@ -54,29 +63,47 @@ async function replay(ref: DeliveryRef, subscription: string): Promise<void> {
   });
 }
 
-test('a delivery is acknowledged with the result of its action, which had its effect once', async () => {
-  const ref = await deliver('tickets');
-  await expect(ended(ref)).resolves.toEqual({ state: 'Acknowledged' });
-  const action = await rig.actions.row(rig.actionOf(ref));
-  expect(action).toMatchObject({ state: 'completed', deliveryId: ref.deliveryId });
-  expect(effects(ref)).toBe(1);
-  const [attempt] = await rig.attemptsOf(ref);
-  expect(attempt).toMatchObject({
-    outcome: 'acknowledged',
-    status: null,
-    answer_sha256: action.result?.resultSha256,
+describe.each(LANES)('in the lane %s', (lane) => {
+  test('a delivery is acknowledged with the result of its action, which had its effect once', async () => {
+    const ref = await deliver('tickets', { lane });
+    await rig.deliveries.reaches(ref, 'Acknowledged');
+    const action = await rig.actions.row(rig.actionOf(ref));
+    expect(action).toMatchObject({ state: 'completed', deliveryId: ref.deliveryId });
+    expect(effects(ref)).toBe(1);
+    const [attempt] = await rig.attemptsOf(ref);
+    expect(attempt).toMatchObject({
+      outcome: 'acknowledged',
+      status: null,
+      answer_sha256: action.result?.resultSha256,
+    });
+    expect(JSON.parse(attempt?.answer_head ?? '')).toMatchObject({
+      reference: rig.actionOf(ref).actionId,
+    });
+    expect(attempt?.detail).toContain(rig.actionOf(ref).actionId);
+    expect(await rig.deliveries.events(ref)).toEqual(['delivery-received', 'delivery-dispatched']);
+    const receipts = await rig.deliveries.receipts(ref);
+    const jwks = publicKeySet([rig.deliveries.services.signingKey]);
+    expect(await verifyReceiptChain(receipts, jwks)).toMatchObject({ ok: true });
+    const [, payload = ''] = (receipts[0] ?? '').split('.');
+    const { data } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { data: unknown };
+    expect(data).toMatchObject({ targetKind: 'action', status: null });
   });
-  expect(JSON.parse(attempt?.answer_head ?? '')).toMatchObject({
-    reference: rig.actionOf(ref).actionId,
+
+  test('a failed action fails its delivery at once, and a replay starts another one', async () => {
+    const ref = await deliver('reads', { lane });
+    const row = await rig.deliveries.reaches(ref, 'Failed');
+    expect(row).toMatchObject({ attempts: 1, reason: 'action_failed' });
+    const [attempt] = await rig.attemptsOf(ref);
+    expect(attempt).toMatchObject({ outcome: 'refused', answer_sha256: null });
+    expect(attempt?.detail).toContain('record_not_found');
+    await rig.deliveries.says(ref, /Failed/);
+    await replay(ref, `${lane}-reads`);
+    await until('it has failed again', async () => {
+      const { series, state } = await rig.deliveries.row(ref);
+      return series === 2 && state === 'Failed' ? true : null;
+    });
+    expect(await rig.actionsOf(ref)).toEqual([`${ref.deliveryId}.1`, `${ref.deliveryId}.2`]);
   });
-  expect(attempt?.detail).toContain(rig.actionOf(ref).actionId);
-  expect(await rig.deliveries.events(ref)).toEqual(['delivery-received', 'delivery-dispatched']);
-  const receipts = await rig.deliveries.receipts(ref);
-  const jwks = publicKeySet([rig.deliveries.services.signingKey]);
-  expect(await verifyReceiptChain(receipts, jwks)).toMatchObject({ ok: true });
-  const [, payload = ''] = (receipts[0] ?? '').split('.');
-  const { data } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { data: unknown };
-  expect(data).toMatchObject({ targetKind: 'action', status: null });
 });
 
 test('the message of an action that has ended costs no further look', async () => {
@@ -92,7 +119,19 @@ test('the message of an action that has ended costs no further look', async () =
 });
 
 test('while its action is at work the delivery waits, says for what, and hears of the end', async () => {
-  const ref = await deliver('reports', JSON.stringify({ issue: { title: 'All' }, ms: 5_000 }));
+  const body = JSON.stringify({ issue: { title: 'All' }, ms: 5_000 });
+  const refs = await Promise.all(LANES.map((lane) => deliver('reports', { lane, body })));
+  await Promise.all(refs.map(waitsForItsAction));
+  const started = performance.now();
+  for (const ref of refs) {
+    await expect(ended(ref)).resolves.toEqual({ state: 'Acknowledged' });
+    expect(await rig.attemptsOf(ref)).toMatchObject([{ attempt_no: 1, outcome: 'acknowledged' }]);
+  }
+  // Its own next look would come after 30 s.
+  expect(performance.now() - started).toBeLessThan(20_000);
+});
+
+async function waitsForItsAction(ref: DeliveryRef): Promise<void> {
   await rig.deliveries.waits(ref);
   const details = await rig.deliveries.says(ref, /Waits for its action/);
   expect(details).toContain(rig.actionOf(ref).actionId);
@@ -104,31 +143,12 @@ test('while its action is at work the delivery waits, says for what, and hears o
     [ref.deliveryId, rig.actionOf(ref).actionId],
   );
   expect(row).toEqual({ state: 'Dispatched', reason: 'action_open', told: true, waits: true });
-  const started = performance.now();
-  await expect(ended(ref)).resolves.toEqual({ state: 'Acknowledged' });
-  // Its own next look would come after 30 s.
-  expect(performance.now() - started).toBeLessThan(20_000);
-  expect(await rig.attemptsOf(ref)).toMatchObject([{ attempt_no: 1, outcome: 'acknowledged' }]);
-});
-
-test('a failed action fails its delivery at once, and a replay starts another one', async () => {
-  const ref = await deliver('reads');
-  const row = await rig.deliveries.reaches(ref, 'Failed');
-  expect(row).toMatchObject({ attempts: 1, reason: 'action_failed' });
-  const [attempt] = await rig.attemptsOf(ref);
-  expect(attempt).toMatchObject({ outcome: 'refused', answer_sha256: null });
-  expect(attempt?.detail).toContain('record_not_found');
-  await rig.deliveries.says(ref, /Failed/);
-  await replay(ref, 'reads');
-  await until('it has failed again', async () => {
-    const { series, state } = await rig.deliveries.row(ref);
-    return series === 2 && state === 'Failed' ? true : null;
-  });
-  expect(await rig.actionsOf(ref)).toEqual([`${ref.deliveryId}.1`, `${ref.deliveryId}.2`]);
-});
+}
 
 test('a cancelled action fails its delivery', async () => {
-  const ref = await deliver('reports', JSON.stringify({ issue: { title: 'All' }, ms: 60_000 }));
+  const ref = await deliver('reports', {
+    body: JSON.stringify({ issue: { title: 'All' }, ms: 60_000 }),
+  });
   await rig.deliveries.waits(ref);
   const who = { cancelledBy: 'ada', reason: 'not needed' };
   await rig.actions.actions.cancel(rig.actionOf(ref), who);
@@ -163,7 +183,7 @@ describe('an action that needs an operator', () => {
     await rig.deliveries.reaches(ref, 'Failed');
     await rig.actions.holdEffects(0);
     await rig.deliveries.says(ref, /resolved_as_failed/);
-    await replay(ref, 'blind');
+    await replay(ref, 'durable-blind');
     await expect(ended(ref)).resolves.toEqual({ state: 'Acknowledged' });
     expect(await rig.actionsOf(ref)).toEqual([`${ref.deliveryId}.1`, `${ref.deliveryId}.2`]);
     expect(effects(ref, 2)).toBe(1);

@@ -3,6 +3,7 @@
  * the incident, whose failed deliveries are put into the database in one statement.
  */
 import { compactVerify, createLocalJWKSet } from 'jose';
+import { LANES } from '../../src/domain/lanes';
 import { publicKeySet } from '../../src/signing/keys';
 import { bulkReplayStatementType } from '../../src/signing/bulk-replay-statement';
 import { BulkReplayRig } from '../support/bulk-replay-rig';
@@ -92,15 +93,18 @@ test('the rate to a target is bounded', async () => {
   await bulk.reaches(ref, 'finished');
 });
 
-test('what fails again is counted, also beside what does not', async () => {
-  const fixture = await incident(2);
-  bulk.rig.receiver.answers.push({ status: 404 });
-  const ref = await bulk.plan(fixture);
-  await bulk.reaches(ref, 'planned');
-  await bulk.move(ref, 'run');
-  const done = await bulk.reaches(ref, 'finished');
-  expect(done).toMatchObject({ replayed: 2, acknowledged: 1, failedAgain: 1, open: 0 });
-});
+test.each(LANES)(
+  'in the lane %s what fails again is counted, also beside what does not',
+  async (lane) => {
+    const fixture = await incident(2, { lane });
+    bulk.rig.receiver.answers.push({ status: 404 });
+    const ref = await bulk.plan(fixture);
+    await bulk.reaches(ref, 'planned');
+    await bulk.move(ref, 'run');
+    const done = await bulk.reaches(ref, 'finished');
+    expect(done).toMatchObject({ replayed: 2, acknowledged: 1, failedAgain: 1, open: 0 });
+  },
+);
 
 test('a job in the Temporal UI says how far it is, and takes its signals', async () => {
   const ref = await bulk.plan(await incident(30), { ratePerSecond: 2 });

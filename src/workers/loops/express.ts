@@ -53,6 +53,10 @@ export class ExpressLane {
   #after = '';
   /** Something went on waiting after the last round. */
   #waiting = false;
+  /** Tenants that somebody told of. */
+  readonly #told = new Set<TenantId>();
+  /** The last round was for those alone. */
+  #hasFollowed = false;
 
   constructor(options: ExpressOptions) {
     this.#options = options;
@@ -64,13 +68,18 @@ export class ExpressLane {
     }, log);
   }
 
+  /** Something of the tenant waits, or of nobody knows whom; ends the loop's pause. */
+  notice(tenant: TenantId | null): void {
+    if (tenant !== null && this.#told.size < SLOTS) this.#told.add(tenant);
+    this.#options.hint.wake();
+  }
+
   /** Claims what there is a slot for, each tenant an equal share; true when it found some. */
   async round(): Promise<boolean> {
-    const { operations, signal } = this.#options;
+    const { signal } = this.#options;
     const free = SLOTS - this.#underWay.size;
     if (free === 0) return false;
-    const tenants = await expressTenants(operations, this.#after, free);
-    this.#after = tenants.length < free ? '' : (tenants.at(-1) ?? '');
+    const tenants = await this.#tenants(free);
     this.#waiting = tenants.length > 0;
     const share = Math.min(BATCH, Math.floor(free / Math.max(1, tenants.length)));
     let found = 0;
@@ -93,6 +102,20 @@ export class ExpressLane {
     await allWithin(this.#underWay, graceMs + CLOSING_PATIENCE_MS);
     clearTimeout(giveUp);
     await allWithin(this.#starts.pending, STARTING_PATIENCE_MS);
+  }
+
+  /**
+   * Those that somebody told of, without a look at the others; the round after it looks at all of them, so
+   * that a notice that was lost costs a round.
+   */
+  async #tenants(limit: number): Promise<TenantId[]> {
+    const told = [...this.#told].slice(0, limit);
+    this.#told.clear();
+    this.#hasFollowed = told.length > 0 && !this.#hasFollowed;
+    if (this.#hasFollowed) return told;
+    const tenants = await expressTenants(this.#options.operations, this.#after, limit);
+    this.#after = tenants.length < limit ? '' : (tenants.at(-1) ?? '');
+    return tenants;
   }
 
   async #claim(tenant: TenantId, limit: number): Promise<number> {

@@ -1,8 +1,10 @@
 /**
- * The loop of the express lane when it stops, and while Temporal does not answer. Real: Postgres, the
- * target. Doubled: the start of a workflow, which hangs.
+ * The loop of the express lane when it stops, while Temporal does not answer, and beside a tenant that takes
+ * all it can. Real: Postgres, the targets. Doubled: the start of a workflow, which hangs.
  */
-import { DeliveryRig } from '../../support/delivery-rig';
+import type { DeliveryRef } from '../../../src/domain/delivery-activities';
+import { DeliveryRig, type DeliveryRow } from '../../support/delivery-rig';
+import { leaseOver, nextAttempt } from '../../support/next-attempt';
 import { until } from '../../support/until';
 
 let rig: DeliveryRig;
@@ -43,3 +45,100 @@ test('a loop that stops claims nothing more', async () => {
   await lane.drain(0);
   expect(await rig.row(ref)).toMatchObject({ state: 'Received', attempts: 0 });
 });
+
+test('whom a notice tells of goes first, and the round after it looks at all, whoever is told of meanwhile', async () => {
+  const [told, other] = [
+    await rig.catalog({ lane: 'express', tenant: 'told' }),
+    await rig.catalog({ lane: 'express', tenant: 'untold' }),
+  ];
+  const lane = rig.expressLane();
+  const waiting = await rig.accept(other);
+  const first = await rig.accept(told);
+  lane.notice(first.tenantId);
+  expect(await lane.round()).toBe(true);
+  expect(await rig.row(first)).toMatchObject({ attempts: 1 });
+  expect(await rig.row(waiting)).toMatchObject({ state: 'Received', attempts: 0 });
+  await rig.accept(told);
+  lane.notice(first.tenantId);
+  expect(await lane.round()).toBe(true);
+  expect(await rig.row(waiting)).toMatchObject({ attempts: 1 });
+  await lane.drain(10_000);
+});
+
+test('a flood of one tenant at targets that hang leaves the others their share of each round', async () => {
+  const hangs = { targetUrl: `${rig.receiver.url}/hang`, timeoutMs: 60_000 };
+  const at = { lane: 'express', tenant: 'flooding', ...hangs } as const;
+  const flooding = [
+    await rig.catalog({ ...at, subscription: 'one' }),
+    await rig.catalog({ ...at, subscription: 'other' }),
+  ];
+  const quiet = await rig.catalog({ lane: 'express', tenant: 'quiet' });
+  rig.receiver.otherwise = { status: 200 };
+  rig.receiver.decide = ({ path }) => (path === '/hang' ? 'hang' : null);
+  await Promise.all(flooding.flatMap((to) => Array.from({ length: 45 }, () => rig.accept(to))));
+  const lane = rig.expressLane();
+  for (let round = 0; round < 3; round += 1) {
+    const refs = [await rig.accept(quiet), await rig.accept(quiet)];
+    await lane.round();
+    for (const ref of refs) await rig.reaches(ref, 'Acknowledged');
+  }
+  const [row] = await rig.db.rows(
+    `select count(*) filter (where state = 'Dispatched')::integer as "underWay",
+        count(*) filter (where state = 'Received' and driver = 'loop')::integer as waiting
+      from waybill.deliveries where tenant_id = 'flooding'`,
+  );
+  // Its tenant's share of what is under way; the others are not held and have used no attempt.
+  expect(row).toEqual({ underWay: 75, waiting: 15 });
+  await lane.drain(0);
+  rig.receiver.decide = () => null;
+});
+
+test('connections that break while it claims and closes lose no delivery, and make no attempt twice', async () => {
+  const fixture = await rig.catalog({ lane: 'express', tenant: 'broken', timeoutMs: 30_000 });
+  const refs = await Promise.all(Array.from({ length: 60 }, () => rig.accept(fixture)));
+  const lane = rig.expressLane({ start: () => Promise.resolve() });
+  const load = { busy: true };
+  const work = until('all are claimed', async () => {
+    // As the loop does, which goes on after a round that failed.
+    await lane.round().catch(() => undefined);
+    const waiting = await rig.db.rows(
+      `select from waybill.deliveries where tenant_id = 'broken' and state = 'Received'`,
+    );
+    return waiting.length === 0 ? true : null;
+  }).finally(() => {
+    load.busy = false;
+  });
+  let deaths = 0;
+  while (load.busy && deaths < 30) deaths += await breakOne();
+  await work;
+  await lane.drain(20_000);
+  expect(deaths).toBeGreaterThan(0);
+  for (const ref of refs) {
+    const row = await throughItsWorkflow(ref);
+    // An attempt whose claimer never heard of it is no call.
+    const sent = rig.receiver.of(ref.deliveryId).map(({ headers }) => headers['waybill-attempt']);
+    expect(new Set(sent).size).toBe(sent.length);
+    expect(sent).toContain(String(row.attempts));
+    expect(await rig.events(ref)).toEqual(['delivery-received', 'delivery-dispatched']);
+    expect(await rig.receipts(ref)).toHaveLength(1);
+  }
+});
+
+/** Breaks the connection of one call that is under way; answers how many it were. */
+async function breakOne(): Promise<number> {
+  const killed = await rig.db.rows(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and application_name = 'waybill-test'
+        and state = 'active' order by random() limit 1`,
+  );
+  return killed.length;
+}
+
+/** What a claim whose answer was lost has left open is its workflow's, by its time. */
+async function throughItsWorkflow(ref: DeliveryRef): Promise<DeliveryRow> {
+  while ((await rig.row(ref)).state !== 'Acknowledged') {
+    await leaseOver(rig.db, ref);
+    await nextAttempt(rig, ref);
+  }
+  return rig.row(ref);
+}
