@@ -1,6 +1,7 @@
 /**
  * Builds `dist`, unless it is what these sources and tools give: `npm ci` builds, and `npm test` and
- * `npm run bench` do so again only after an edit. What is half built is never `dist`.
+ * `npm run bench` do so again only after an edit. By content, not by time: files that were removed and
+ * branches that were changed count as well. What is half built is never `dist`.
  */
 const { execFileSync } = require('node:child_process');
 const { createHash } = require('node:crypto');
@@ -18,7 +19,10 @@ const DIST = path.join(__dirname, 'dist');
 const NEXT = path.join(__dirname, 'dist.next');
 /** Says what a `dist` was built from. */
 const STAMP = '.built-from';
-/** What decides the output, beside all of `src`; the lock file names the versions of the tools. */
+/**
+ * What decides the output, beside all of `src`; the lock file names the versions of the tools. Node's own
+ * does not: each tool is told which language to write.
+ */
 const INPUTS = [
   'build.cjs',
   'client/openapi.d.ts',

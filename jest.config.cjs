@@ -8,6 +8,7 @@ const { availableParallelism } = require('node:os');
 const shared = {
   rootDir: __dirname,
   testEnvironment: 'node',
+  // Saves time, no more.
   runtime: '<rootDir>/test/support/runtime.cjs',
   transform: {
     '^.+\\.(ts|js)$': [
@@ -36,7 +37,7 @@ module.exports = {
       ...shared,
       displayName: 'house',
       testMatch: ['<rootDir>/test/house/**/*.test.ts'],
-      // What the CLI loads on demand is named as it is in the build.
+      // The CLI loads a command as the build names it, `./up.js`; here that is `./up.ts`.
       moduleNameMapper: { '^(\\./[\\w-]+)\\.js$': ['$1', '$1.js'] },
     },
     {

@@ -1728,13 +1728,13 @@ function longest_receipt_days(s waybill.settings) returns integer, sql, stable
 function lost_actions(p_runs jsonb) returns TABLE(tenant_id text, action_id text), sql, stable
   grant execute to waybill_operations
 
-function mark_closed(p_places tid[], p_closes jsonb) returns integer, plpgsql, volatile
+function mark_closed(p_ctids tid[], p_closes jsonb) returns integer, plpgsql, volatile
   grant execute to waybill_data
 
-function mark_dispatched(p_places tid[], p_deadline timestamp with time zone) returns SETOF waybill.deliveries, plpgsql, volatile
+function mark_dispatched(p_ctids tid[], p_deadline timestamp with time zone) returns SETOF waybill.deliveries, plpgsql, volatile
   grant execute to waybill_data
 
-function mark_settled(p_places tid[], p_state text, p_reason text, p_detail text, p_receipts jsonb) returns SETOF waybill.deliveries, plpgsql, volatile
+function mark_settled(p_ctids tid[], p_state text, p_reason text, p_detail text, p_receipts jsonb) returns SETOF waybill.deliveries, plpgsql, volatile
   grant execute to waybill_data
 
 function mark_to_wake() returns trigger, plpgsql, volatile

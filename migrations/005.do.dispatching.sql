@@ -1,5 +1,7 @@
 -- Dispatching: fenced attempts and settlement. One function an operation, one round trip.
 -- Each takes the delivery's row lock first; attempts, receipts and events follow under it.
+-- What opens, closes and settles writes any number of deliveries; that of a workflow is a set of one. It is
+-- PL/pgSQL also where SQL would do: its plans are kept, and not made anew in each call.
 
 create function waybill.ms_until(p_at timestamptz) returns bigint
   language sql volatile
@@ -75,11 +77,7 @@ create function waybill.attempt_deadline(p_chain jsonb) returns timestamptz lang
   return clock_timestamp()
     + make_interval(secs => coalesce((p_chain->'target'->>'timeoutMs')::numeric, 10000) / 1000.0 + 10);
 
--- The marks write rows that the caller has locked, by their places: however many a tenant has, and whatever
--- the planner believes of that, no other row is read. Several go in one statement, as starting one that writes
--- deliveries costs more than writing one of them.
-
--- Nothing is written in part.
+-- Raises unless as many rows were written as were to be: nothing is written in part.
 create function waybill.require_all(p_written integer, p_asked integer) returns void language plpgsql as $$
 begin
   if p_written is distinct from p_asked then
@@ -89,8 +87,12 @@ begin
 end
 $$;
 
+-- mark_dispatched, mark_closed and mark_settled write rows that the caller has locked, by their ctid: however
+-- many a tenant has, and whatever the planner believes of that, no other row is read. Several go in one
+-- statement, as starting one that writes deliveries costs more than writing one of them.
+
 -- One more attempt of each. The first one takes a delivery from Received over Verified to Dispatched.
-create function waybill.mark_dispatched(p_places tid[], p_deadline timestamptz)
+create function waybill.mark_dispatched(p_ctids tid[], p_deadline timestamptz)
 returns setof waybill.deliveries language plpgsql
   set plan_cache_mode = force_generic_plan set jit = off
   set enable_seqscan = off set enable_indexscan = off set enable_bitmapscan = off as $$
@@ -103,12 +105,12 @@ begin
       attempts = d.attempts + 1, series_attempts = d.series_attempts + 1,
       series_started_at = coalesce(d.series_started_at, clock_timestamp()),
       next_attempt_at = null, attend_at = p_deadline + interval '5 seconds'
-    where d.ctid = any (p_places) returning d.*;
+    where d.ctid = any (p_ctids) returning d.*;
 end
 $$;
 
 -- What open attempts came to; p_closes: by delivery, as close_attempt takes it.
-create function waybill.mark_closed(p_places tid[], p_closes jsonb) returns integer language plpgsql
+create function waybill.mark_closed(p_ctids tid[], p_closes jsonb) returns integer language plpgsql
   set plan_cache_mode = force_generic_plan set jit = off
   set enable_seqscan = off set enable_indexscan = off set enable_bitmapscan = off as $$
 declare
@@ -123,7 +125,7 @@ begin
       duration_ms = (p_closes #>> array[a.delivery_id::text, 'durationMs'])::integer,
       answer_sha256 = p_closes #>> array[a.delivery_id::text, 'answerSha256'],
       answer_head = p_closes #>> array[a.delivery_id::text, 'answerHead']
-    where a.ctid = any (p_places);
+    where a.ctid = any (p_ctids);
   get diagnostics v_written = row_count;
   return v_written;
 end
@@ -131,7 +133,7 @@ $$;
 
 -- The series end, in Acknowledged or Failed; p_receipts: by delivery.
 create function waybill.mark_settled(
-  p_places tid[], p_state text, p_reason text, p_detail text, p_receipts jsonb
+  p_ctids tid[], p_state text, p_reason text, p_detail text, p_receipts jsonb
 ) returns setof waybill.deliveries language plpgsql
   set plan_cache_mode = force_generic_plan set jit = off
   set enable_seqscan = off set enable_indexscan = off set enable_bitmapscan = off as $$
@@ -146,25 +148,25 @@ begin
       waiting_since = case when p_state = 'Failed' then clock_timestamp() end,
       event_seq = d.event_seq + 1, receipt_seq = d.receipt_seq + 1,
       receipt_digest = p_receipts #>> array[d.delivery_id::text, 'digest']
-    where d.ctid = any (p_places) returning d.*;
+    where d.ctid = any (p_ctids) returning d.*;
 end
 $$;
 
--- Opens the next attempts of deliveries that share a chain and that nothing keeps from it; the caller holds
+-- Opens the next attempts of deliveries that share a chain, where nothing is in their way; the caller holds
 -- their rows and has found their stored bytes whole. Answers all that the calls need but the bytes.
 create function waybill.open_ready(
   p_tenant text, p_deliveries uuid[], p_owner text, p_chain jsonb, p_deadline timestamptz
 ) returns table (id uuid, info jsonb) language plpgsql as $$
 declare
-  v_places tid[];
+  v_ctids tid[];
   v_fresh uuid[];
   v_opened waybill.deliveries[];
 begin
-  select array_agg(o.ctid), array_agg(x.id) filter (where o.verified_at is null) into v_places, v_fresh
+  select array_agg(o.ctid), array_agg(x.id) filter (where o.verified_at is null) into v_ctids, v_fresh
     from unnest(p_deliveries) x (id)
     cross join lateral (select d.ctid, d.verified_at from waybill.deliveries d
       where d.tenant_id = p_tenant and d.delivery_id = x.id limit 1) o;
-  v_opened := array(select d from waybill.mark_dispatched(v_places, p_deadline) d);
+  v_opened := array(select d from waybill.mark_dispatched(v_ctids, p_deadline) d);
   perform waybill.require_all(cardinality(v_opened), cardinality(p_deliveries));
   insert into waybill.delivery_attempts
       (tenant_id, delivery_id, attempt_no, series, owner, target_id, deadline_at, sent_as, only_reads)
@@ -186,8 +188,8 @@ $$;
 
 -- Opens the next attempt, or says why not:
 --   unknown_delivery | settled | in_flight | must_fail | held | not_due | opened
--- opened carries everything the call needs: payload, kept headers, target, retry profile. The first
--- attempt of a delivery also moves it Received → Verified, once its stored bytes match their digest.
+-- opened carries everything the call needs: payload, kept headers, target, retry profile. The first of
+-- held, not_due and opened also verifies a delivery, once its stored bytes match their digest.
 -- What is in flight names the target of its own attempt and, while the action of this series is not
 -- there yet, brings the stored bytes that its request is built from (null: they are missing or do not
 -- match their digest).
@@ -484,13 +486,13 @@ create function waybill.settle_deliveries(
 ) returns void language plpgsql as $$
 declare
   v_ids text[] := array(select jsonb_object_keys(p_receipts));
-  v_places tid[] := array(
+  v_ctids tid[] := array(
     select o.ctid from unnest(v_ids) x (id)
       cross join lateral (select d.ctid from waybill.deliveries d
         where d.tenant_id = p_tenant and d.delivery_id = x.id::uuid limit 1) o);
   v_settled waybill.deliveries[];
 begin
-  v_settled := array(select d from waybill.mark_settled(v_places, p_state, p_reason, p_detail, p_receipts) d);
+  v_settled := array(select d from waybill.mark_settled(v_ctids, p_state, p_reason, p_detail, p_receipts) d);
   perform waybill.require_all(cardinality(v_settled), cardinality(v_ids));
   perform waybill.append_receipts(p_tenant, array_agg('delivery/' || d.delivery_id),
       array_agg(p_receipts->d.delivery_id::text))

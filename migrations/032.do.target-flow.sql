@@ -121,7 +121,7 @@ create function waybill.admits_probe(s waybill.target_states) returns boolean
   return s.open_until <= clock_timestamp()
     and (s.probe_until is null or s.probe_until <= clock_timestamp());
 
--- Whether a target is neither paused nor its breaker anything but closed.
+-- Whether a target is not paused and its breaker is closed.
 create function waybill.is_clear(p_tenant text, p_target text) returns boolean
   language plpgsql volatile as $$
 begin
@@ -197,7 +197,7 @@ declare
   t waybill.targets;
   v_opens boolean;
 begin
-  -- It costs a look and no write.
+  -- The usual case costs a look and no write.
   if waybill.is_usual(a.tenant_id, a.target_id, p_health) then return; end if;
   insert into waybill.target_states (tenant_id, target_id) values (a.tenant_id, a.target_id)
     on conflict do nothing;

@@ -131,7 +131,7 @@ declare
   c record;
   v_closes jsonb;
   v_receipts jsonb;
-  v_places bigint[];
+  v_nths bigint[];
   v_answers jsonb[] := array_fill('{"answer": "closed"}'::jsonb, array[jsonb_array_length(p_closings)]);
 begin
   perform set_config('waybill.tenant', p_tenant, true);
@@ -148,13 +148,13 @@ begin
     order by s.subscription_id for no key update;
   -- What is acknowledged and changes nothing else is written together: its attempt is open, it continues the
   -- chain of receipts, and it leaves subscription and target as they are. The others one by one.
-  select jsonb_object_agg(x.id, x.f->'close'), jsonb_object_agg(x.id, x.f->'receipt'), array_agg(x.place)
-    into v_closes, v_receipts, v_places
+  select jsonb_object_agg(x.id, x.f->'close'), jsonb_object_agg(x.id, x.f->'receipt'), array_agg(x.nth)
+    into v_closes, v_receipts, v_nths
     from (
-      select distinct on ((f->>'deliveryId')::uuid) (f->>'deliveryId')::uuid as id, f, place
-        from jsonb_array_elements(p_closings) with ordinality i (f, place)
+      select distinct on ((f->>'deliveryId')::uuid) (f->>'deliveryId')::uuid as id, f, nth
+        from jsonb_array_elements(p_closings) with ordinality i (f, nth)
         where f->'close'->>'decision' = 'acknowledged' and not (f->'close'->>'pauseSubscription')::boolean
-        order by (f->>'deliveryId')::uuid, place) x
+        order by (f->>'deliveryId')::uuid, nth) x
     cross join lateral (select a.target_id from waybill.delivery_attempts a
       where a.tenant_id = p_tenant and a.delivery_id = x.id and a.attempt_no = (x.f->>'attempt')::integer
         and a.closed_at is null limit 1) a
@@ -166,14 +166,14 @@ begin
     perform waybill.record_outcomes(p_tenant, v_closes);
     perform waybill.settle_deliveries(p_tenant, 'Acknowledged', null, null, v_receipts);
   end if;
-  for c in select x.f, x.place from jsonb_array_elements(p_closings) with ordinality x (f, place)
+  for c in select x.f, x.nth from jsonb_array_elements(p_closings) with ordinality x (f, nth)
       left join lateral (select a.target_id from waybill.delivery_attempts a
         where a.tenant_id = p_tenant and a.delivery_id = (x.f->>'deliveryId')::uuid
           and a.attempt_no = (x.f->>'attempt')::integer limit 1) a on true
-    where x.place <> all (coalesce(v_places, '{}'))
-    order by a.target_id, x.f->>'deliveryId', x.place
+    where x.nth <> all (coalesce(v_nths, '{}'))
+    order by a.target_id, x.f->>'deliveryId', x.nth
   loop
-    v_answers[c.place] := waybill.close_attempt(p_tenant, (c.f->>'deliveryId')::uuid,
+    v_answers[c.nth] := waybill.close_attempt(p_tenant, (c.f->>'deliveryId')::uuid,
       (c.f->>'attempt')::integer, c.f->'close', nullif(c.f->'receipt', 'null'));
   end loop;
   return to_jsonb(v_answers);

@@ -25,7 +25,10 @@ export async function noticeExpress(db: Database, tenants: readonly TenantId[]):
 }
 
 export interface ListenOptions extends Pick<DatabaseOptions, 'url' | 'role'> {
-  /** Called with the tenant of each notice, and with null once for each connection: what came before it was not heard. */
+  /**
+   * Called with the tenant of each notice, and with null once for each connection: what came before it was
+   * not heard.
+   */
   readonly onNotice: (tenant: TenantId | null) => void;
   /** Told of each connection that broke or was refused; another one follows. */
   readonly onError: (error: Error) => void;

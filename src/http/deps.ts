@@ -16,9 +16,12 @@ import type { SubscriptionServices } from '../services/subscriptions';
 import type { CallLimits } from './rate-limits';
 import type { TokenVerifier } from './tokens';
 
-/** Starts and wakes the workflows of deliveries. Both are hints: a loop does what they could not. */
+/** Tells whoever makes the next move of a delivery. All are hints: a loop does what they could not. */
 export interface DeliveryStarter {
-  /** Tells the loop of the express lane that something of the tenant is there. Returns at once and never throws. */
+  /**
+   * Tells the loop of the express lane that something of the tenant is there. Returns at once and never
+   * throws; called once the delivery is committed.
+   */
   express(tenant: TenantId): void;
   /** Returns at once and never throws; called once the delivery is committed. */
   start(

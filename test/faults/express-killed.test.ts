@@ -32,16 +32,6 @@ async function killedAt(point: PointName): Promise<DeliveryRef> {
   return ref;
 }
 
-/** A subscription of the lane with a target of this kind. */
-async function toTarget(kind: string, config: object): Promise<CatalogFixture> {
-  const to = await faults.rig.catalog({ lane: 'express', subscription: kind });
-  await faults.rig.db.rows(
-    `update waybill.targets set kind = $1, config = $2 where target_id = $3`,
-    [kind, JSON.stringify(config), `${kind}-target`],
-  );
-  return to;
-}
-
 async function leaseOver({ deliveryId }: DeliveryRef): Promise<void> {
   await faults.rig.db.rows(
     `with late as (update waybill.delivery_attempts set deadline_at = clock_timestamp()
@@ -80,8 +70,14 @@ test('a claim of what is told by an event, or starts a workflow, is made good wh
   await rig.db.rows(`update waybill.settings set workflow_targets = $1`, [
     JSON.stringify([{ ...theirs, tenants: null }]),
   ]);
-  const event = await toTarget('event', { timeoutMs: 10_000 });
-  const workflow = await toTarget('workflow', { ...theirs, signal: null, timeoutMs: 5_000 });
+  const event = await rig.catalog({
+    ...{ lane: 'express', subscription: 'event' },
+    target: { kind: 'event', config: { timeoutMs: 10_000 } },
+  });
+  const workflow = await rig.catalog({
+    ...{ lane: 'express', subscription: 'workflow' },
+    target: { kind: 'workflow', config: { ...theirs, signal: null, timeoutMs: 5_000 } },
+  });
   const refs = [await rig.accept(event), await rig.accept(workflow)];
   const doomed = await faults.worker('express.claimed');
   await doomed.heldAt('express.claimed');

@@ -61,9 +61,9 @@ test('a notice of the API wakes a loop that looks by itself once an hour', async
   let heard = 0;
   const listening = listenExpress({
     ...{ url: rig.db.url, role: 'waybill_operations', signal },
-    onNotice: () => {
+    onNotice: (tenant) => {
       heard += 1;
-      hint.wake();
+      lane.notice(tenant);
     },
     onError: () => undefined,
   });

@@ -1,6 +1,7 @@
 /**
  * SIGKILL of a real worker, and of a real API, between any two steps of something that is sent; a worker
- * that is stopped in mid call. Doubled: the vendor alone, which records what it gets. Verdict: its records, the rows, the events and the receipts.
+ * that is stopped in mid call. Doubled: the vendor alone, which records what it gets. Verdict: its records,
+ * the rows, the events and the receipts.
  */
 import type { PointName } from '../../src/points';
 import { FaultRig } from '../support/fault-rig';

@@ -89,7 +89,7 @@ test('what help texts show is taken, too', async () => {
   ).toEqual([]);
 });
 
-test('a command is found by its name alone, and nothing else is loaded for it', async () => {
+test('a command that is called by its name is there, and alone', async () => {
   const names = (await buildProgram()).commands.map((command) => command.name());
   const alone = await Promise.all(names.map((name) => buildProgram(name)));
   expect(alone.map(({ commands }) => commands.map((one) => one.name()))).toEqual(

@@ -1,7 +1,7 @@
 /**
- * Attempts whose target is an action, step by step and in both lanes: who asks next goes on with the same action, whatever
- * the one before has left. Real: Postgres, the catalog, the request checks. Doubled: nobody runs the
- * actions; their ends are written as their workflow would.
+ * Attempts whose target is an action, step by step and in both lanes: who asks next goes on with the same
+ * action, whatever the one before has left. Real: Postgres, the catalog, the request checks. Doubled: nobody
+ * runs the actions; their ends are written as their workflow would.
  */
 import type { AttemptAnswer, DeliveryRef } from '../../src/domain/delivery-activities';
 import { LANES } from '../../src/domain/lanes';

@@ -1,6 +1,6 @@
 /**
- * Deliveries whose target is an event: nobody is called, in either lane. Real: Postgres, publishing. Doubled: nothing;
- * a receiver is there to be left alone.
+ * Deliveries whose target is an event: nobody is called, in either lane. Real: Postgres, publishing. Doubled:
+ * nothing; a receiver is there to be left alone.
  */
 import type { DeliveryRef } from '../../src/domain/delivery-activities';
 import { LANES, type Lane } from '../../src/domain/lanes';

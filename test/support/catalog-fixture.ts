@@ -1,6 +1,6 @@
 /**
- * A small catalog by plain SQL: one connector version, one instance, one HTTP target, one
- * subscription with its ingress. Tests of publishing use the product's own `apply`; all others start
+ * A small catalog by plain SQL: one connector version, one instance, one target (over HTTP without another
+ * word), one subscription with its ingress. Tests of publishing use the product's own `apply`; all others start
  * from here.
  */
 import { readFileSync } from 'node:fs';
@@ -23,6 +23,8 @@ export interface CatalogOptions {
   readonly tenant?: string;
   readonly subscription?: string;
   readonly targetUrl?: string;
+  /** A target of another kind than HTTP, in place of what the other options say of it. */
+  readonly target?: { readonly kind: 'event' | 'workflow'; readonly config: object };
   readonly timeoutMs?: number;
   /** Of its breaker; without it there is none, since tests of other things share their target. */
   readonly breakerFailures?: number;
@@ -76,9 +78,10 @@ export async function insertCatalog(
   );
   await db.rows(
     `insert into waybill.targets (tenant_id, target_id, kind, config, breaker_failures)
-      values ($1, $2, 'http', $3, $4)`,
+      values ($1, $2, $3, $4, $5)`,
     [
-      ...[tenant, `${subscription}-target`, JSON.stringify(targetConfig(options))],
+      ...[tenant, `${subscription}-target`, options.target?.kind ?? 'http'],
+      ...[JSON.stringify(options.target?.config ?? targetConfig(options))],
       options.breakerFailures ?? 0,
     ],
   );

@@ -138,12 +138,8 @@ describe.each(LANES)('in the lane %s', (lane) => {
   });
 
   test('a delivery that is told of by its event alone was dispatched with it', async () => {
-    const told = await rig.catalog({ lane, subscription: `${lane}-told` });
-    await rig.db.rows(
-      `update waybill.targets set kind = 'event', config = '{"timeoutMs": 10000}'
-      where target_id = $1`,
-      [`${told.subscription}-target`],
-    );
+    const target = { kind: 'event', config: { timeoutMs: 10_000 } } as const;
+    const told = await rig.catalog({ lane, subscription: `${lane}-told`, target });
     expect(await attempt(await rig.accept(told))).toMatchObject({ kind: 'acknowledged' });
     expect(await latency()).toMatchObject({ count: 1 });
   });

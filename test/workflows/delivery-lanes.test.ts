@@ -133,15 +133,13 @@ test('the loop reaches targets that are an event or a workflow, and needs no wor
   await rig.db.rows(`update waybill.settings set workflow_targets = $1`, [
     JSON.stringify([{ ...theirs, tenants: null }]),
   ]);
-  const configs = {
-    event: { timeoutMs: 10_000 },
-    workflow: { ...theirs, signal: null, timeoutMs: 5_000 },
-  };
-  for (const [kind, config] of Object.entries(configs)) {
-    const subscribed = await rig.catalog({ lane: 'express', subscription: kind });
-    await rig.db.rows(`update waybill.targets set kind = $1, config = $2 where target_id = $3`, [
-      ...[kind, JSON.stringify(config), `${kind}-target`],
-    ]);
+  const targets = [
+    { kind: 'event', config: { timeoutMs: 10_000 } },
+    { kind: 'workflow', config: { ...theirs, signal: null, timeoutMs: 5_000 } },
+  ] as const;
+  for (const target of targets) {
+    const { kind } = target;
+    const subscribed = await rig.catalog({ lane: 'express', subscription: kind, target });
     const ref = await rig.deliver(subscribed);
     expect(await rig.reaches(ref, 'Acknowledged')).toMatchObject({ attempts: 1, receipt_seq: 1 });
     expect(await rig.events(ref)).toEqual(['delivery-received', 'delivery-dispatched']);

@@ -1,6 +1,6 @@
 /**
- * What a replay sends and how it ends, in both lanes, on a real Temporal server, a real Postgres and a real target.
- * Doubled: nothing. Signatures are checked by the library of Standard Webhooks.
+ * What a replay sends and how it ends, in both lanes, on a real Temporal server, a real Postgres and a real
+ * target. Doubled: nothing. Signatures are checked by the library of Standard Webhooks.
  */
 import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';

@@ -20,6 +20,7 @@ beforeAll(async () => {
 afterAll(() => rig.stop());
 
 test('a tenant with many targets that hang leaves the others their room', async () => {
+  // With the first catalog come the settings.
   await rig.catalog({ tenant: 'first' });
   await rig.db.rows(`update waybill.settings set tenant_in_flight = $1`, [SHARE]);
   rig.receiver.decide = ({ path }) => (path.startsWith('/hang') ? 'hang' : null);

@@ -1,6 +1,6 @@
 /**
- * Deliveries whose target is a workflow of somebody else, in both lanes: a real Temporal server, a real Postgres.
- * Doubled: the workers of that somebody; what they would be given is read from the histories.
+ * Deliveries whose target is a workflow of somebody else, in both lanes: a real Temporal server, a real
+ * Postgres. Doubled: the workers of that somebody; what they would be given is read from the histories.
  */
 import { randomUUID } from 'node:crypto';
 import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
@@ -29,13 +29,9 @@ const allow = (workflows: readonly object[]) =>
 /** A subscription whose target is this workflow. */
 async function subscribe(lane: Lane, more: object = {}) {
   count += 1;
-  const fixture = await rig.catalog({ lane, subscription: `w${count}` });
   const config = { taskQueue: QUEUE, workflowType: TYPE, signal: null, timeoutMs: 5_000, ...more };
-  await rig.db.rows(
-    `update waybill.targets set kind = 'workflow', config = $2 where target_id = $1`,
-    [`w${count}-target`, JSON.stringify(config)],
-  );
-  return fixture;
+  const target = { kind: 'workflow', config } as const;
+  return await rig.catalog({ lane, subscription: `w${count}`, target });
 }
 
 const attempt = (ref: DeliveryRef, services = rig.services) => nextAttempt(rig, ref, { services });
