@@ -403,22 +403,24 @@ begin
         and (uncertain or p_close->>'outcome' = 'unknown' and not a.only_reads)
       where tenant_id = p_tenant and delivery_id = p_delivery returning * into d;
   end if;
-  if p_close->>'decision' = 'acknowledged' then
-    perform waybill.settle_deliveries(p_tenant, 'Acknowledged', null, null, jsonb_build_object(p_delivery, p_receipt));
-  elsif p_close->>'decision' = 'failed' then
-    perform waybill.settle_deliveries(p_tenant, 'Failed', coalesce(p_close->>'failReason', p_close->>'reason'),
-      p_close->>'detail', jsonb_build_object(p_delivery, p_receipt));
-  else
-    update waybill.deliveries set
-        next_attempt_at = clock_timestamp() + make_interval(secs => (p_close->>'delayMs')::numeric / 1000.0),
-        -- From the loop of the express lane to its workflow, which is to be started.
-        driver = 'workflow',
-        attend_at = case driver when 'loop' then clock_timestamp() + interval '2 seconds'
-          else clock_timestamp() + make_interval(secs => (p_close->>'delayMs')::numeric / 1000.0 + 5) end,
-        waiting_since = coalesce(waiting_since, clock_timestamp()),
-        reason = p_close->>'reason', detail = p_close->>'detail'
-      where tenant_id = p_tenant and delivery_id = p_delivery;
-  end if;
+  case p_close->>'decision'
+    when 'acknowledged' then
+      perform waybill.settle_deliveries(p_tenant, 'Acknowledged', null, null,
+        jsonb_build_object(p_delivery, p_receipt));
+    when 'failed' then
+      perform waybill.settle_deliveries(p_tenant, 'Failed', coalesce(p_close->>'failReason', p_close->>'reason'),
+        p_close->>'detail', jsonb_build_object(p_delivery, p_receipt));
+    when 'retry' then
+      update waybill.deliveries set
+          next_attempt_at = clock_timestamp() + make_interval(secs => (p_close->>'delayMs')::numeric / 1000.0),
+          -- From the loop of the express lane to its workflow, which is to be started.
+          driver = 'workflow',
+          attend_at = case driver when 'loop' then clock_timestamp() + interval '2 seconds'
+            else clock_timestamp() + make_interval(secs => (p_close->>'delayMs')::numeric / 1000.0 + 5) end,
+          waiting_since = coalesce(waiting_since, clock_timestamp()),
+          reason = p_close->>'reason', detail = p_close->>'detail'
+        where tenant_id = p_tenant and delivery_id = p_delivery;
+  end case;
   -- In this order, as close_attempts does: both lock rows that attempts of other deliveries lock, too.
   if (p_close->>'pauseSubscription')::boolean then
     perform waybill.pause_subscription(d, a.target_id, p_close->>'reason');
