@@ -139,14 +139,15 @@ begin
   perform set_config('waybill.tenant', p_tenant, true);
   -- Everybody takes rows in the same order, as close_attempt does of one: deliveries, subscriptions that
   -- are paused, states of targets. Each kind by its id.
-  perform from (select f->>'deliveryId' as id from jsonb_array_elements(p_closings) f order by 1) x
+  perform from unnest(array(select (f->>'deliveryId')::uuid from jsonb_array_elements(p_closings) f order by 1)) x (id)
     cross join lateral (select from waybill.deliveries d
-      where d.tenant_id = p_tenant and d.delivery_id = x.id::uuid for update) d;
+      where d.tenant_id = p_tenant and d.delivery_id = x.id for update) d;
   perform from waybill.subscriptions s
     where s.tenant_id = p_tenant and s.subscription_id = any (array(
       select (select d.subscription_id from waybill.deliveries d
-          where d.tenant_id = p_tenant and d.delivery_id = (f->>'deliveryId')::uuid)
-        from jsonb_array_elements(p_closings) f where (f->'close'->>'pauseSubscription')::boolean))
+          where d.tenant_id = p_tenant and d.delivery_id = x.id)
+        from unnest(array(select (f->>'deliveryId')::uuid from jsonb_array_elements(p_closings) f
+          where (f->'close'->>'pauseSubscription')::boolean)) x (id)))
     order by s.subscription_id for no key update;
   -- What is acknowledged and changes nothing else is written together: its attempt is open, it continues the
   -- chain of receipts, and it leaves subscription and target as they are. The others one by one, and so is
