@@ -76,7 +76,6 @@ create table waybill.deliveries (
   -- When its stored bytes were first found whole, which is told as DeliveryReceived.
   verified_at timestamptz,
   settled_at timestamptz,
-  primary key (tenant_id, delivery_id),
   constraint deliveries_settled check
     ((settled_at is not null) = (state in ('Rejected', 'Deduplicated', 'Acknowledged', 'Failed'))),
   constraint deliveries_attended check
@@ -102,6 +101,11 @@ create index deliveries_under_way on waybill.deliveries (tenant_id, received_at 
 create index deliveries_by_reason on waybill.deliveries
   (tenant_id, reason, received_at desc, delivery_id desc) where reason is not null;
 create index deliveries_by_external_id on waybill.deliveries (tenant_id, external_id);
+-- Whether other deliveries have the same bytes.
+create index deliveries_by_payload on waybill.deliveries (tenant_id, payload_sha256);
+-- After every other one that is of all deliveries of a tenant. While nobody has counted the rows they seem to
+-- cost the same, the newest is used, and a plan that was made then is kept.
+alter table waybill.deliveries add primary key (tenant_id, delivery_id);
 -- What was rejected is readmitted once.
 create unique index deliveries_readmitted on waybill.deliveries (tenant_id, readmitted_from)
   where readmitted_from is not null;
@@ -169,6 +173,9 @@ create table waybill.delivery_attempts (
   foreign key (tenant_id, delivery_id) references waybill.deliveries,
   constraint delivery_attempts_closed check ((closed_at is null) = (outcome is null))
 );
+create index delivery_attempts_in_flight on waybill.delivery_attempts (tenant_id, target_id)
+  where closed_at is null;
+-- Behind the other one of what is open, as with deliveries.
 create unique index delivery_attempts_one_open on waybill.delivery_attempts (tenant_id, delivery_id)
   where closed_at is null;
 

@@ -89,7 +89,9 @@ $$;
 
 -- mark_dispatched, mark_closed and mark_settled write rows that the caller has locked, by their ctid: however
 -- many a tenant has, and whatever the planner believes of that, no other row is read. Several go in one
--- statement, as starting one that writes deliveries costs more than writing one of them.
+-- statement, as starting one that writes deliveries costs more than writing one of them. Whoever looks the rows
+-- up casts their ids before: what is cast as it is looked up makes its index seem dearer than others of the
+-- tenant's.
 
 -- One more attempt of each. The first one takes a delivery from Received over Verified to Dispatched.
 create function waybill.mark_dispatched(p_ctids tid[], p_deadline timestamptz)
@@ -405,22 +407,24 @@ begin
         and (uncertain or p_close->>'outcome' = 'unknown' and not a.only_reads)
       where tenant_id = p_tenant and delivery_id = p_delivery returning * into d;
   end if;
-  if p_close->>'decision' = 'acknowledged' then
-    perform waybill.settle_deliveries(p_tenant, 'Acknowledged', null, null, jsonb_build_object(p_delivery, p_receipt));
-  elsif p_close->>'decision' = 'failed' then
-    perform waybill.settle_deliveries(p_tenant, 'Failed', coalesce(p_close->>'failReason', p_close->>'reason'),
-      p_close->>'detail', jsonb_build_object(p_delivery, p_receipt));
-  else
-    update waybill.deliveries set
-        next_attempt_at = clock_timestamp() + make_interval(secs => (p_close->>'delayMs')::numeric / 1000.0),
-        -- From the loop of the express lane to its workflow, which is to be started.
-        driver = 'workflow',
-        attend_at = case driver when 'loop' then clock_timestamp() + interval '2 seconds'
-          else clock_timestamp() + make_interval(secs => (p_close->>'delayMs')::numeric / 1000.0 + 5) end,
-        waiting_since = coalesce(waiting_since, clock_timestamp()),
-        reason = p_close->>'reason', detail = p_close->>'detail'
-      where tenant_id = p_tenant and delivery_id = p_delivery;
-  end if;
+  case p_close->>'decision'
+    when 'acknowledged' then
+      perform waybill.settle_deliveries(p_tenant, 'Acknowledged', null, null,
+        jsonb_build_object(p_delivery, p_receipt));
+    when 'failed' then
+      perform waybill.settle_deliveries(p_tenant, 'Failed', coalesce(p_close->>'failReason', p_close->>'reason'),
+        p_close->>'detail', jsonb_build_object(p_delivery, p_receipt));
+    when 'retry' then
+      update waybill.deliveries set
+          next_attempt_at = clock_timestamp() + make_interval(secs => (p_close->>'delayMs')::numeric / 1000.0),
+          -- From the loop of the express lane to its workflow, which is to be started.
+          driver = 'workflow',
+          attend_at = case driver when 'loop' then clock_timestamp() + interval '2 seconds'
+            else clock_timestamp() + make_interval(secs => (p_close->>'delayMs')::numeric / 1000.0 + 5) end,
+          waiting_since = coalesce(waiting_since, clock_timestamp()),
+          reason = p_close->>'reason', detail = p_close->>'detail'
+        where tenant_id = p_tenant and delivery_id = p_delivery;
+  end case;
   -- In this order, as close_attempts does: both lock rows that attempts of other deliveries lock, too.
   if (p_close->>'pauseSubscription')::boolean then
     perform waybill.pause_subscription(d, a.target_id, p_close->>'reason');
@@ -470,12 +474,12 @@ create function waybill.chain_moved(d waybill.deliveries, p_receipt jsonb) retur
 -- Closes the open attempts of locked deliveries; p_closes: by delivery, as close_attempt takes it.
 create function waybill.record_outcomes(p_tenant text, p_closes jsonb) returns void language plpgsql as $$
 declare
-  v_ids text[] := array(select jsonb_object_keys(p_closes));
+  v_ids uuid[] := array(select k::uuid from jsonb_object_keys(p_closes) k);
 begin
   perform waybill.require_all(waybill.mark_closed(array(
     select o.ctid from unnest(v_ids) x (id)
       cross join lateral (select a.ctid from waybill.delivery_attempts a
-        where a.tenant_id = p_tenant and a.delivery_id = x.id::uuid and a.closed_at is null limit 1) o),
+        where a.tenant_id = p_tenant and a.delivery_id = x.id and a.closed_at is null limit 1) o),
     p_closes), cardinality(v_ids));
 end
 $$;
@@ -485,11 +489,11 @@ create function waybill.settle_deliveries(
   p_tenant text, p_state text, p_reason text, p_detail text, p_receipts jsonb
 ) returns void language plpgsql as $$
 declare
-  v_ids text[] := array(select jsonb_object_keys(p_receipts));
+  v_ids uuid[] := array(select k::uuid from jsonb_object_keys(p_receipts) k);
   v_ctids tid[] := array(
     select o.ctid from unnest(v_ids) x (id)
       cross join lateral (select d.ctid from waybill.deliveries d
-        where d.tenant_id = p_tenant and d.delivery_id = x.id::uuid limit 1) o);
+        where d.tenant_id = p_tenant and d.delivery_id = x.id limit 1) o);
   v_settled waybill.deliveries[];
 begin
   v_settled := array(select d from waybill.mark_settled(v_ctids, p_state, p_reason, p_detail, p_receipts) d);

@@ -2,8 +2,6 @@
 
 -- What is over, the longest first.
 create index deliveries_settled on waybill.deliveries (tenant_id, state, settled_at) where settled_at is not null;
--- Whether other deliveries have the same bytes.
-create index deliveries_by_payload on waybill.deliveries (tenant_id, payload_sha256);
 
 -- Up to when the payloads of a tenant's deliveries in a state were let go.
 create table waybill.payload_marks (

@@ -75,8 +75,6 @@ create policy across_tenants on waybill.gate_turns to waybill_operations using (
 
 create index deliveries_at_gates on waybill.deliveries (tenant_id, gate, received_at, delivery_id)
   where gate is not null;
-create index delivery_attempts_in_flight on waybill.delivery_attempts (tenant_id, target_id)
-  where closed_at is null;
 
 -- Whether the deployment lets this tenant start or signal such a workflow.
 create function waybill.workflow_allowed(p_tenant text, p_target jsonb) returns boolean

@@ -81,7 +81,8 @@ begin
         (select s.tenant_in_flight from waybill.settings s) - waybill.tenant_in_flight(p_tenant));
     end if;
     if v_room <= 0 then continue; end if;
-    v_chain := waybill.dispatch_chain(p_tenant, g.subscription_id);
+    -- Apart, nothing is looked at here that may raise.
+    if not p_apart then v_chain := waybill.dispatch_chain(p_tenant, g.subscription_id); end if;
     with picked as materialized (
       select d.delivery_id as id, d.received_at, d.payload_bytes, d.payload_sha256 from waybill.deliveries d
         where d.tenant_id = p_tenant and d.subscription_id = g.subscription_id
@@ -92,17 +93,18 @@ begin
     )
     -- The one that reaches the bound is taken, too, so that a large one always is at some time.
     select coalesce(array_agg(x.id order by x.received_at, x.id), '{}'), coalesce(sum(x.payload_bytes), 0),
-        coalesce(array_agg(x.id order by x.received_at, x.id) filter (where x.payload_sha256 = (
-          select sha256(r.content) from waybill.artifacts r
-            where r.tenant_id = p_tenant and r.sha256 = x.payload_sha256)), '{}')
+        coalesce(array_agg(x.id order by x.received_at, x.id) filter (where case when not p_apart then
+          x.payload_sha256 = (select sha256(r.content) from waybill.artifacts r
+            where r.tenant_id = p_tenant and r.sha256 = x.payload_sha256) end), '{}')
       into v_ids, v_taken, v_ready
       from summed x
       where x.until_here - x.payload_bytes < v_bytes;
     v_left := v_left - cardinality(v_ids);
     v_bytes := v_bytes - v_taken;
-    -- What nothing keeps from it is opened together; of all else open_attempt says what becomes of it.
+    -- What nothing keeps from it is opened together; of all else open_attempt says what becomes of it, also
+    -- where it goes to another target by now than the one that has room.
     if p_apart or v_chain->>'heldBy' is not null or v_chain->>'broken' is not null
-        or not waybill.is_clear(p_tenant, g.target_id) then
+        or v_chain->>'targetId' is distinct from g.target_id or not waybill.is_clear(p_tenant, g.target_id) then
       v_ready := '{}';
     end if;
     if v_ready <> '{}' then
@@ -137,30 +139,32 @@ begin
   perform set_config('waybill.tenant', p_tenant, true);
   -- Everybody takes rows in the same order, as close_attempt does of one: deliveries, subscriptions that
   -- are paused, states of targets. Each kind by its id.
-  perform from (select f->>'deliveryId' as id from jsonb_array_elements(p_closings) f order by 1) x
+  perform from unnest(array(select (f->>'deliveryId')::uuid from jsonb_array_elements(p_closings) f order by 1)) x (id)
     cross join lateral (select from waybill.deliveries d
-      where d.tenant_id = p_tenant and d.delivery_id = x.id::uuid for update) d;
+      where d.tenant_id = p_tenant and d.delivery_id = x.id for update) d;
   perform from waybill.subscriptions s
     where s.tenant_id = p_tenant and s.subscription_id = any (array(
       select (select d.subscription_id from waybill.deliveries d
-          where d.tenant_id = p_tenant and d.delivery_id = (f->>'deliveryId')::uuid)
-        from jsonb_array_elements(p_closings) f where (f->'close'->>'pauseSubscription')::boolean))
+          where d.tenant_id = p_tenant and d.delivery_id = x.id)
+        from unnest(array(select (f->>'deliveryId')::uuid from jsonb_array_elements(p_closings) f
+          where (f->'close'->>'pauseSubscription')::boolean)) x (id)))
     order by s.subscription_id for no key update;
   -- What is acknowledged and changes nothing else is written together: its attempt is open, it continues the
-  -- chain of receipts, and it leaves subscription and target as they are. The others one by one.
+  -- chain of receipts, and it leaves subscription and target as they are. The others one by one, and so is
+  -- whatever else is said of the same delivery: the first counts.
   select jsonb_object_agg(x.id, x.f->'close'), jsonb_object_agg(x.id, x.f->'receipt'), array_agg(x.nth)
     into v_closes, v_receipts, v_nths
     from (
       select distinct on ((f->>'deliveryId')::uuid) (f->>'deliveryId')::uuid as id, f, nth
         from jsonb_array_elements(p_closings) with ordinality i (f, nth)
-        where f->'close'->>'decision' = 'acknowledged' and not (f->'close'->>'pauseSubscription')::boolean
         order by (f->>'deliveryId')::uuid, nth) x
     cross join lateral (select a.target_id from waybill.delivery_attempts a
       where a.tenant_id = p_tenant and a.delivery_id = x.id and a.attempt_no = (x.f->>'attempt')::integer
         and a.closed_at is null limit 1) a
     cross join lateral (select d as row from waybill.deliveries d
       where d.tenant_id = p_tenant and d.delivery_id = x.id and d.direction = 'inbound' limit 1) d
-    where not waybill.chain_moved(d.row, x.f->'receipt')
+    where x.f->'close'->>'decision' = 'acknowledged' and not (x.f->'close'->>'pauseSubscription')::boolean
+      and not waybill.chain_moved(d.row, x.f->'receipt')
       and waybill.is_usual(p_tenant, a.target_id, x.f->'close'->>'targetHealth');
   if v_closes is not null then
     perform waybill.record_outcomes(p_tenant, v_closes);

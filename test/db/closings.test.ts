@@ -38,18 +38,18 @@ async function close(refs: readonly DeliveryRef[], as: readonly AttemptClose[]):
   return runs;
 }
 
-const claim = (limit: number) =>
-  claimExpress(db.as('waybill_data'), ACME, {
+const claim = (limit: number, tenant = ACME) =>
+  claimExpress(db.as('waybill_data'), tenant, {
     ...{ owner: 'loop', limit },
     onBroken: () => undefined,
   });
 
-const waiting = () =>
-  until('both wait for a lock', async () => {
+const waiting = (count = 2) =>
+  until('they wait for a lock', async () => {
     const rows = await db.rows(
       `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
     );
-    return rows.length === 2 ? true : null;
+    return rows.length === count ? true : null;
   });
 
 test.each([
@@ -116,6 +116,39 @@ test('a probe that another one may be about to admit is not waited for', async (
   }
 });
 
+test('what is pointed at another target meanwhile is held there, where that one is paused', async () => {
+  const tenant = tenantId('movers');
+  const at = { tenant, lane: 'express' } as const;
+  const [one, other] = [
+    await insertCatalog(db, { ...at, subscription: 'moved' }),
+    await insertCatalog(db, { ...at, subscription: 'moved-too' }),
+  ];
+  await insertCatalog(db, { ...at, subscription: 'resting' });
+  await db.rows(
+    `insert into waybill.target_states (tenant_id, target_id, paused_at, paused_by, pause_reason)
+      values ($1, 'resting-target', clock_timestamp(), 'ada', 'maintenance')`,
+    [tenant],
+  );
+  for (const fixture of [one, other]) await receive(db, fixture);
+  const holder = testPool(db.url, 'waybill_data');
+  try {
+    let claiming: ReturnType<typeof claim> | undefined;
+    await holder.transaction(async (run) => {
+      // The first subscription's attempt cannot be opened yet, and the second one's is to come.
+      await run({ name: '', text: 'lock table waybill.delivery_attempts in share mode' }, []);
+      claiming = claim(2, tenant);
+      await waiting(1);
+      await db.rows(
+        `update waybill.subscriptions set target_id = 'resting-target' where subscription_id like 'moved%'`,
+      );
+    });
+    const claimed = await claiming;
+    expect(claimed?.map(({ opened }) => opened.answer).sort()).toEqual(['held', 'opened']);
+  } finally {
+    await holder.close();
+  }
+});
+
 /** What each of them has left behind, without instants. */
 const traces = (refs: readonly DeliveryRef[]) =>
   Promise.all(
@@ -151,6 +184,8 @@ test('a group of every kind leaves behind what closing one by one does, and answ
       const twice = closing(ref, ACKNOWLEDGED, receipt('acknowledged'));
       return [twice, twice, closing(ref, REFUSED, receipt('failed'))];
     },
+    // Of two that disagree the first one counts.
+    (ref) => [closing(ref, retryIn(60_000), null), closing(ref, ACKNOWLEDGED, receipt('failed'))],
     (ref) => [closing(ref, ACKNOWLEDGED, receipt('acknowledged'))],
   ];
   const inFlight = async (subscription: string) => {
@@ -169,11 +204,22 @@ test('a group of every kind leaves behind what closing one by one does, and answ
   }
   expect(answers.map(({ answer }) => answer)).toEqual(
     ['closed', 'closed', 'closed', 'chain_moved', 'unknown_attempt'].concat(
-      ...[['closed', 'closed', 'fence_lost'], ['closed']],
+      ...[['closed', 'closed', 'fence_lost'], ['closed', 'fence_lost'], ['closed']],
     ),
   );
   expect(oneByOne).toMatchObject(answers.map(({ answer }) => ({ answer })));
   expect(await traces(together.refs)).toEqual(await traces(alone.refs));
+});
+
+test('a decision that nobody knows closes nothing', async () => {
+  const fixture = await insertCatalog(db, { tenant: 'odd', subscription: 'odd', lane: 'express' });
+  const ref = await receive(db, fixture);
+  expect(await claim(1, ref.tenantId)).toHaveLength(1);
+  const close = { ...retryIn(1_000), decision: 'sideways' } as unknown as AttemptClose;
+  await expect(
+    closeAttempts(db.as('waybill_data'), ref.tenantId, [closing(ref, close, null)]),
+  ).rejects.toThrow(/case not found/);
+  expect(await traces([ref])).toMatchObject([{ state: 'Dispatched', outcome: null }]);
 });
 
 function closing(
