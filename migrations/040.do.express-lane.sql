@@ -113,13 +113,14 @@ begin
             where r.tenant_id = p_tenant and r.sha256 = decode(o.info->>'payloadSha256', 'hex'))
           from waybill.open_ready(p_tenant, v_ready, p_owner, v_chain, waybill.attempt_deadline(v_chain)) o;
     end if;
-    return query
-      select i.id, o.answer, o.info, o.payload
-        from unnest(v_ids) i (id)
-        cross join lateral (
-          select * from waybill.open_attempt(p_tenant, i.id, p_owner, 'loop') where not p_apart
-          union all select * from waybill.open_apart(p_tenant, i.id, p_owner) where p_apart) o
+    if p_apart then
+      return query select i.id, o.answer, o.info, o.payload
+        from unnest(v_ids) i (id) cross join lateral waybill.open_apart(p_tenant, i.id, p_owner) o;
+    else
+      return query select i.id, o.answer, o.info, o.payload
+        from unnest(v_ids) i (id) cross join lateral waybill.open_attempt(p_tenant, i.id, p_owner, 'loop') o
         where i.id <> all (v_ready);
+    end if;
   end loop;
 end
 $$;
