@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => rig.stop());
 
 test('starts that hang hold neither the slots nor the stop', async () => {
-  const fixture = await rig.catalog({ lane: 'express' });
+  const fixture = await rig.catalog({ lane: 'express', timeoutMs: 30_000 });
   rig.receiver.otherwise = { status: 404 };
   await Promise.all(Array.from({ length: 101 }, () => rig.accept(fixture)));
   let started = 0;
