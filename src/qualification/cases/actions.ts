@@ -29,8 +29,13 @@ export async function ask(context: CaseContext, wish: Wish): Promise<Answer> {
 }
 
 /** Of a mutation that needs an approval; whoever asks for it waits for `approvedOnceAsked`, too. */
-export const APPROVED_CAPABILITY = 'tickets.publish';
+const APPROVED_CAPABILITY = 'tickets.publish';
 const APPROVAL_PATIENCE_MS = 120_000;
+
+/** To do that once, under a title. */
+export function approvedWish(tenant: Tenant, label: string, title = `Of ${label}`): Wish {
+  return { tenant, label, capability: APPROVED_CAPABILITY, request: { title } };
+}
 
 /**
  * Resolves when the action has been approved by another person than the client, after it was asked for.

@@ -3,14 +3,7 @@ import { LANES } from '../../domain/lanes';
 import { statusAndCode } from '../client';
 import { of } from '../families/family';
 import { CLOCK_ACTIONS } from '../families/odd-processes';
-import {
-  APPROVED_CAPABILITY,
-  askApproved,
-  factsOf,
-  observeRecords,
-  refOf,
-  type Wish,
-} from './actions';
+import { approvedWish, askApproved, factsOf, observeRecords, refOf } from './actions';
 import type { CaseContext, Proof } from './context';
 import { eachIn, observeSeveral } from './events';
 import { heldByProvider, holds } from './provider-holds';
@@ -26,7 +19,7 @@ export const clockJump: Proof = async (context) => {
   await Promise.all(odd.map((one) => one.start()));
   const [underWay, workerAhead, workerBack] = CLOCK_ACTIONS.worker;
   await holds(context, 'PUT', { count: 1 });
-  const answered = askApproved(context, wishOf(underWay));
+  const answered = askApproved(context, approvedWish('acme', labelOf(underWay)));
   await heldByProvider(context);
   if (ahead !== undefined) await context.inflict(ahead);
   await holds(context, 'DELETE');
@@ -56,7 +49,7 @@ export const clockJump: Proof = async (context) => {
 async function workAround(context: CaseContext, name: string): Promise<void> {
   const events = inEachLane(labelOf(name));
   await postEach(context, events);
-  await askApproved(context, wishOf(name));
+  await askApproved(context, approvedWish('acme', labelOf(name)));
   await eachIn(context, events, 'Acknowledged');
 }
 
@@ -70,7 +63,7 @@ async function askTheGateway(context: CaseContext, name: string): Promise<LaneAn
   for (const event of events) {
     answers.push([event.lane, statusAndCode(await postOnce(context, event, via))]);
   }
-  const answer = await askApproved(context, { ...wishOf(name), via });
+  const answer = await askApproved(context, { ...approvedWish('acme', labelOf(name)), via });
   const said = `${statusAndCode(answer)} of ${String(answer.gateway)}`;
   context.observe(of(name, 'answer to the call'), said);
   await eachIn(context, events, 'Acknowledged');
@@ -103,12 +96,4 @@ async function judgeDeliveries(
 
 function labelOf(name: string): string {
   return `clock-${name.replaceAll(' ', '-')}`;
-}
-
-function wishOf(name: string): Wish {
-  const label = labelOf(name);
-  return {
-    ...{ tenant: 'acme', label, capability: APPROVED_CAPABILITY },
-    request: { title: `Of ${label}` },
-  };
 }

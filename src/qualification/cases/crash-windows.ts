@@ -2,11 +2,10 @@
  * A host is killed while it stands at a durable boundary of an execution, comes back, and the same call is
  * made again. A second host of the account is ready all the while: nothing may move there.
  */
-import type { Boundary } from '../faults';
 import { stateInStore } from '../judging/host-stores';
 import type { ActionOfTenant } from '../judging/judge';
 import { HOSTS } from '../site/topology';
-import { APPROVED_CAPABILITY, ask, refOf, type Wish } from './actions';
+import { approvedWish, ask, refOf, type Wish } from './actions';
 import { replicaReady, type CaseContext, type Proof } from './context';
 import { heldByProvider, holds } from './provider-holds';
 import { crashesOf, CrashWindow, type Crash } from './windows';
@@ -21,7 +20,7 @@ export const crashWindows: Proof = async (context) => {
 async function crashWindow(context: CaseContext, crash: Crash): Promise<void> {
   const { site, judge } = context;
   const window = new CrashWindow(context, crash.boundary);
-  const wish = wishOf(crash.boundary);
+  const wish = approvedWish('acme', `crash-${crash.boundary}`, `Killed at ${crash.boundary}`);
   const ref = refOf(context, wish.tenant, wish.label);
   window.approve(ref);
   const marker = await bringTo(context, window, wish);
@@ -52,13 +51,6 @@ async function bringTo(context: CaseContext, window: CrashWindow, wish: Wish): P
   const { status, body } = await ask(context, { ...wish, waitMs: 0 });
   window.tried(status, body);
   return atProvider ? await heldByProvider(context) : await doomed.marker(window.boundary);
-}
-
-function wishOf(boundary: Boundary): Wish {
-  return {
-    ...{ tenant: 'acme', label: `crash-${boundary}`, capability: APPROVED_CAPABILITY },
-    request: { title: `Killed at ${boundary}` },
-  };
 }
 
 function storedAtDoomed(context: CaseContext, ref: ActionOfTenant): string {

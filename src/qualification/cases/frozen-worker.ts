@@ -1,14 +1,13 @@
 /** A worker that is frozen with work in hand while another one goes on. */
 import { of } from '../families/family';
 import {
-  APPROVED_CAPABILITY,
   approvedOnceAsked,
+  approvedWish,
   ask,
   factsOf,
   observeRecords,
   refOf,
   stateOf,
-  type Wish,
 } from './actions';
 import { becomes, type Proof } from './context';
 import { countIn, judgeEvent, liveOf } from './events';
@@ -30,7 +29,7 @@ export const frozenWorker: Proof = async (context) => {
   const points = ['dispatch.opened', 'attempt.opened', 'dispatch.closed', 'attempt.closed'];
   await frozen.startWith({ WAYBILL_HOLD_AT: points.join(',') });
   const approved = approvedOnceAsked(context, ref);
-  await ask(context, { ...wishOf(label), waitMs: 0 });
+  await ask(context, { ...approvedWish('acme', label), waitMs: 0 });
   await approved;
   await postEach(context, events);
   const standsAt = async (dispatch: string, attempt: string) => {
@@ -68,10 +67,3 @@ export const frozenWorker: Proof = async (context) => {
   for (const event of events) await judgeEvent(context, event, (what) => of('delivery', what));
   context.observe('counters that differ from the open attempts', await judge.wrongCounters());
 };
-
-function wishOf(label: string): Wish {
-  return {
-    ...{ tenant: 'acme', label, capability: APPROVED_CAPABILITY },
-    request: { title: `Of ${label}` },
-  };
-}

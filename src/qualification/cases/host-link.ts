@@ -3,14 +3,7 @@ import { z } from 'zod';
 import { localUrl } from '../site/plans';
 import { outcomeIn, sendToHost, type Asked } from '../site/link';
 import type { HostName } from '../site/topology';
-import {
-  APPROVED_CAPABILITY,
-  askApproved,
-  factsOf,
-  observeRecords,
-  refOf,
-  type Wish,
-} from './actions';
+import { approvedWish, askApproved, factsOf, observeRecords, refOf, type Wish } from './actions';
 import type { CaseContext, Proof } from './context';
 
 const HOST = 'host-globex-tickets-1';
@@ -80,10 +73,7 @@ async function judged(context: CaseContext, label: string): Promise<void> {
 }
 
 function wishOf(label: string): Wish {
-  return {
-    ...{ tenant: 'globex', label, capability: APPROVED_CAPABILITY },
-    request: { title: `By way of ${label}` },
-  };
+  return approvedWish('globex', label, `By way of ${label}`);
 }
 
 /** What the host says by its own key to a request that was seen before. */

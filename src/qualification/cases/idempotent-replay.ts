@@ -1,20 +1,9 @@
 /** A mutation that was completed is asked for again, with its host dead and with it back. */
 import { z } from 'zod';
-import {
-  APPROVED_CAPABILITY,
-  ask,
-  askApproved,
-  factsOf,
-  observeRecords,
-  refOf,
-  type Wish,
-} from './actions';
+import { approvedWish, ask, askApproved, factsOf, observeRecords, refOf } from './actions';
 import { replicaReady, type Proof } from './context';
 
-const WISH: Wish = {
-  ...{ tenant: 'globex', label: 'replayed', capability: APPROVED_CAPABILITY },
-  request: { title: 'Once and no more' },
-};
+const WISH = approvedWish('globex', 'replayed', 'Once and no more');
 const Answered = z.object({ result: z.object({ result: z.unknown() }).nullable() });
 
 export const idempotentReplay: Proof = async (context) => {

@@ -1,5 +1,5 @@
 /** Workers and gateways are killed at boundaries of an action; another one of their kind takes over. */
-import { APPROVED_CAPABILITY, ask, factsOf, refOf, type Wish } from './actions';
+import { approvedWish, ask, factsOf, refOf, type Wish } from './actions';
 import { becomes, type CaseContext, type Proof } from './context';
 import { crashesOf, CrashWindow, type Crash } from './windows';
 
@@ -79,8 +79,5 @@ async function gatewayWindow(context: CaseContext, crash: Crash): Promise<void> 
 }
 
 function wishOf({ boundary, process }: Crash): Wish {
-  return {
-    ...{ tenant: 'acme', label: `crash-${boundary}`, capability: APPROVED_CAPABILITY },
-    request: { title: `${process} killed at ${boundary}` },
-  };
+  return approvedWish('acme', `crash-${boundary}`, `${process} killed at ${boundary}`);
 }

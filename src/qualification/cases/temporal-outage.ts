@@ -4,15 +4,7 @@ import { LANES } from '../../domain/lanes';
 import { statusAndCode } from '../client';
 import { of } from '../families/family';
 import { AROUND_TEMPORAL } from '../families/deliveries';
-import {
-  APPROVED_CAPABILITY,
-  approvedOnceAsked,
-  ask,
-  factsOf,
-  observeRecords,
-  refOf,
-  type Wish,
-} from './actions';
+import { approvedOnceAsked, approvedWish, ask, factsOf, observeRecords, refOf } from './actions';
 import { becomes, type CaseContext, type Proof } from './context';
 import { countIn, eachIn, eachLane, observeSeveral } from './events';
 import { heldByProvider, holds } from './provider-holds';
@@ -33,7 +25,7 @@ export const temporalOutage: Proof = async (context) => {
   };
   await post('away-1');
   const approved = approvedOnceAsked(context, refOf(context, 'acme', labelOf(arriving)));
-  const answer = await ask(context, wishOf(arriving));
+  const answer = await ask(context, { ...approvedWish('acme', labelOf(arriving)), waitMs: 0 });
   context.observe(of(arriving, 'answer to the call'), statusAndCode(answer));
   await post('away-2');
   if (away?.kind === 'away') {
@@ -62,7 +54,7 @@ export const temporalOutage: Proof = async (context) => {
 async function bringUnderWay(context: CaseContext, name: string): Promise<void> {
   await holds(context, 'PUT', { count: 1 });
   const approved = approvedOnceAsked(context, refOf(context, 'acme', labelOf(name)));
-  const answer = await ask(context, wishOf(name));
+  const answer = await ask(context, { ...approvedWish('acme', labelOf(name)), waitMs: 0 });
   context.observe(of(name, 'answer to the call'), statusAndCode(answer));
   await approved;
   await heldByProvider(context);
@@ -82,11 +74,4 @@ async function judgeAround(context: CaseContext, name: string): Promise<void> {
 
 function labelOf(name: string): string {
   return `temporal-${name.replaceAll(' ', '-')}`;
-}
-
-function wishOf(name: string): Wish {
-  return {
-    ...{ tenant: 'acme', label: labelOf(name), capability: APPROVED_CAPABILITY, waitMs: 0 },
-    request: { title: `Of ${labelOf(name)}` },
-  };
 }
