@@ -880,8 +880,8 @@ table receipts
   checkpoint_no integer
   constraint receipts_pkey PRIMARY KEY (tenant_id, subject, seq)
   constraint receipts_check CHECK (((seq = 1) = (previous_digest IS NULL)))
-  constraint receipts_digest_check CHECK ((digest ~ '^[0-9a-f]{64}$'::text))
-  constraint receipts_previous_digest_check CHECK ((previous_digest ~ '^[0-9a-f]{64}$'::text))
+  constraint receipts_digest_check CHECK (((length(digest) = 64) AND (ltrim(digest, '0123456789abcdef'::text) = ''::text)))
+  constraint receipts_previous_digest_check CHECK (((length(previous_digest) = 64) AND (ltrim(previous_digest, '0123456789abcdef'::text) = ''::text)))
   constraint receipts_seq_check CHECK ((seq >= 1))
   CREATE INDEX receipts_to_checkpoint ON waybill.receipts USING btree (tenant_id, subject, seq) WHERE (closes AND (checkpoint_no IS NULL))
   row level security
@@ -1552,6 +1552,9 @@ function delivery_may_follow(p_from text, p_to text) returns boolean, sql, immut
 function delivery_needs(p_tenant text, p_sha256 bytea) returns boolean, sql, stable
   grant execute to waybill_operations
 
+function delivery_source(d waybill.deliveries) returns jsonb, sql, immutable
+  grant execute to waybill_data
+
 function delivery_tenants(p_after text, p_limit integer) returns SETOF text, plpgsql, stable
   grant execute to waybill_operations
 
@@ -1683,7 +1686,7 @@ function in_flight(p_tenant text, p_target text) returns integer, plpgsql, volat
   grant execute to waybill_data
   grant execute to waybill_operations
 
-function ingest_deliveries(p_tenant text, p_items jsonb, p_payloads bytea) returns jsonb, plpgsql, volatile
+function ingest_deliveries(p_tenant text, p_items jsonb, p_payloads bytea, p_tell boolean) returns jsonb, plpgsql, volatile
   grant execute to waybill_data
 
 function is_clear(p_tenant text, p_target text) returns boolean, plpgsql, volatile
@@ -1728,13 +1731,13 @@ function longest_receipt_days(s waybill.settings) returns integer, sql, stable
 function lost_actions(p_runs jsonb) returns TABLE(tenant_id text, action_id text), sql, stable
   grant execute to waybill_operations
 
-function mark_closed(p_ctids tid[], p_closes jsonb) returns integer, plpgsql, volatile
+function mark_closed(p_ctids tid[], p_closes jsonb[]) returns integer, plpgsql, volatile
   grant execute to waybill_data
 
-function mark_dispatched(p_ctids tid[], p_deadline timestamp with time zone) returns SETOF waybill.deliveries, plpgsql, volatile
+function mark_dispatched(p_ctids tid[], p_now timestamp with time zone, p_deadline timestamp with time zone) returns SETOF waybill.deliveries, plpgsql, volatile
   grant execute to waybill_data
 
-function mark_settled(p_ctids tid[], p_state text, p_reason text, p_detail text, p_receipts jsonb) returns SETOF waybill.deliveries, plpgsql, volatile
+function mark_settled(p_ctids tid[], p_state text, p_reason text, p_detail text, p_digests text[]) returns SETOF waybill.deliveries, plpgsql, volatile
   grant execute to waybill_data
 
 function mark_to_wake() returns trigger, plpgsql, volatile
@@ -1793,7 +1796,7 @@ function open_apart(p_tenant text, p_delivery uuid, p_owner text) returns TABLE(
 function open_attempt(p_tenant text, p_delivery uuid, p_owner text, p_driver text) returns TABLE(answer text, info jsonb, payload bytea), plpgsql, volatile
   grant execute to waybill_data
 
-function open_ready(p_tenant text, p_deliveries uuid[], p_owner text, p_chain jsonb, p_deadline timestamp with time zone) returns TABLE(id uuid, info jsonb), plpgsql, volatile
+function open_ready(p_tenant text, p_ctids tid[], p_owner text, p_chain jsonb, p_deadline timestamp with time zone) returns TABLE(id uuid, info jsonb), plpgsql, volatile
   grant execute to waybill_data
 
 function open_reservation(r waybill.routes, x waybill.replicas, b waybill.bound, p_request jsonb) returns waybill.route_attempts, plpgsql, volatile
@@ -1880,7 +1883,7 @@ function record_conformance(p_connector text, p_version text, p_suite text, p_ru
 function record_outcome(a waybill.actions, t waybill.route_attempts, p_result jsonb, p_bytes bytea, p_receipt jsonb) returns waybill.actions, plpgsql, volatile
   grant execute to waybill_data
 
-function record_outcomes(p_tenant text, p_closes jsonb) returns void, plpgsql, volatile
+function record_outcomes(p_tenant text, p_deliveries uuid[], p_closes jsonb[]) returns void, plpgsql, volatile
   grant execute to waybill_data
 
 function record_result(p_tenant text, p_action text, p_fence bigint, p_result jsonb, p_evidence jsonb) returns jsonb, plpgsql, volatile
@@ -1993,7 +1996,7 @@ function sequence_events(p_limit integer) returns integer, plpgsql, volatile
 function served_profiles(p_tenant text, p_capability text) returns text[], sql, stable
   grant execute to waybill_data
 
-function settle_deliveries(p_tenant text, p_state text, p_reason text, p_detail text, p_receipts jsonb) returns void, plpgsql, volatile
+function settle_deliveries(p_tenant text, p_state text, p_reason text, p_detail text, p_deliveries uuid[], p_receipts jsonb[]) returns void, plpgsql, volatile
   grant execute to waybill_data
 
 function settle_lost(p_tenant text, p_action text, p_fence bigint, p_evidence jsonb, p_receipt jsonb) returns jsonb, plpgsql, volatile
@@ -2073,9 +2076,6 @@ function target_gate(d waybill.deliveries, p_target text, p_kind text, p_deadlin
 
 function target_turns(p_tenant text, p_target text, p_limit integer) returns integer, plpgsql, volatile
   grant execute to waybill_operations
-
-function tell_received(p_received waybill.deliveries[]) returns void, plpgsql, volatile
-  grant execute to waybill_data
 
 function tell_subscription_changed(s waybill.subscriptions) returns void, sql, volatile
   grant execute to waybill_data

@@ -36,8 +36,9 @@ create table waybill.receipts (
   seq integer not null check (seq >= 1),
   kind text not null,
   jws text not null,
-  digest text not null check (digest ~ '^[0-9a-f]{64}$'),
-  previous_digest text check (previous_digest ~ '^[0-9a-f]{64}$'),
+  -- A regular expression that says the same takes 10 µs.
+  digest text not null check (length(digest) = 64 and ltrim(digest, '0123456789abcdef') = ''),
+  previous_digest text check (length(previous_digest) = 64 and ltrim(previous_digest, '0123456789abcdef') = ''),
   created_at timestamptz not null default clock_timestamp(),
   primary key (tenant_id, subject, seq),
   check ((seq = 1) = (previous_digest is null))

@@ -77,7 +77,8 @@ create type waybill.arrival as (
 );
 
 -- Stores verified requests of one tenant in one transaction, all of them or none. Answers an array in
--- their order, each {outcome, deliveryId, firstDeliveryId, receivedAt, lane} or {outcome, deliveryId, skewMs}:
+-- their order, each {outcome, deliveryId, firstDeliveryId, receivedAt, lane, told} or {outcome, deliveryId,
+-- skewMs}; told: the commit tells the loop of the express lane of it, as p_tell asks for.
 --   accepted   a delivery was born Received;
 --   duplicate  the key was seen within the window: born Deduplicated, names the first;
 --   conflict   the same with other bytes;
@@ -92,7 +93,8 @@ create function waybill.ingest_deliveries(
                         -- recordStale: false where a stale one leaves no row, as its sender has had
                         -- too many; of one that is readmitted: readmittedFrom, judgedAt, and the
                         -- earlierId that its key had then, with earlierSame for the same bytes
-  p_payloads bytea      -- of all of them, one after the other
+  p_payloads bytea,     -- of all of them, one after the other
+  p_tell boolean default false
 ) returns jsonb language plpgsql as $$
 declare
   v_now timestamptz;
@@ -165,9 +167,12 @@ begin
       from unnest(v_all) a
       left join waybill.subscriptions s on s.tenant_id = p_tenant and s.subscription_id = a.subscription_id
       where a.outcome <> 'stale'
-      returning delivery_id, lane
+      returning delivery_id, lane, driver
   )
-  select coalesce(array_agg(b.delivery_id), '{}') into v_express from born b where b.lane = 'express';
+  select coalesce(array_agg(b.delivery_id) filter (where b.lane = 'express'), '{}'),
+      p_tell and coalesce(bool_or(b.driver = 'loop'), false)
+    into v_express, p_tell from born b;
+  if p_tell then perform pg_notify('waybill_express', p_tenant); end if;
   -- At most once a minute, and whoever finds it taken leaves it to that one: a burst must not queue
   -- on the subscription's row.
   with seen as (
@@ -186,7 +191,8 @@ begin
           'skewMs', a.skew_ms)
         else jsonb_build_object('outcome', a.outcome, 'deliveryId', a.delivery_id,
           'firstDeliveryId', coalesce(a.first_delivery_id, a.delivery_id), 'receivedAt', v_now,
-          'lane', case when a.delivery_id = any (v_express) then 'express' else 'durable' end) end
+          'lane', case when a.delivery_id = any (v_express) then 'express' else 'durable' end,
+          'told', p_tell) end
       order by a.place)
       from unnest(v_all) a);
 end

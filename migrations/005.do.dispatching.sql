@@ -45,16 +45,11 @@ begin
 end
 $$;
 
--- Tells that inbound deliveries were received, those whose stored bytes were just found whole.
-create function waybill.tell_received(p_received waybill.deliveries[]) returns void language plpgsql as $$
-begin
-  perform waybill.emit_delivery_events(d.tenant_id, array_agg(d.delivery_id), array_agg(d.event_seq),
-      'connectors.deliveries.v1.delivery-received', array_agg(jsonb_build_object(
-        'connectorId', d.connector_id, 'subscriptionId', d.subscription_id,
-        'eventType', d.event_type, 'payloadHash', encode(d.payload_sha256, 'hex'))))
-    from unnest(p_received) d where d.direction = 'inbound' group by d.tenant_id;
-end
-$$;
+-- What the events of a delivery say of where it comes from.
+create function waybill.delivery_source(d waybill.deliveries) returns jsonb
+  language sql immutable
+  return jsonb_build_object('connectorId', d.connector_id, 'subscriptionId', d.subscription_id,
+    'eventType', d.event_type, 'payloadHash', encode(d.payload_sha256, 'hex'));
 
 -- Notes that the stored bytes of a locked delivery are whole, before it is attempted. Also of one that failed
 -- before this step and is replayed: it was told to nobody yet.
@@ -67,7 +62,10 @@ begin
       version = version + case state when 'Received' then 1 else 0 end,
       verified_at = clock_timestamp(), event_seq = event_seq + case direction when 'inbound' then 1 else 0 end
     where tenant_id = d.tenant_id and delivery_id = d.delivery_id returning * into d;
-  perform waybill.tell_received(array[d]);
+  if d.direction = 'inbound' then
+    perform waybill.emit_delivery_events(d.tenant_id, array[d.delivery_id], array[d.event_seq],
+      'connectors.deliveries.v1.delivery-received', array[waybill.delivery_source(d)]);
+  end if;
   return d;
 end
 $$;
@@ -93,8 +91,9 @@ $$;
 -- up casts their ids before: what is cast as it is looked up makes its index seem dearer than others of the
 -- tenant's.
 
--- One more attempt of each. The first one takes a delivery from Received over Verified to Dispatched.
-create function waybill.mark_dispatched(p_ctids tid[], p_deadline timestamptz)
+-- One more attempt of each. The first one takes a delivery from Received over Verified to Dispatched; p_now:
+-- what is verified by it, too, is verified then.
+create function waybill.mark_dispatched(p_ctids tid[], p_now timestamptz, p_deadline timestamptz)
 returns setof waybill.deliveries language plpgsql
   set plan_cache_mode = force_generic_plan set jit = off
   set enable_seqscan = off set enable_indexscan = off set enable_bitmapscan = off as $$
@@ -102,43 +101,41 @@ begin
   return query update waybill.deliveries d set
       state = 'Dispatched',
       version = d.version + case d.state when 'Received' then 2 when 'Dispatched' then 0 else 1 end,
-      verified_at = coalesce(d.verified_at, clock_timestamp()),
+      verified_at = coalesce(d.verified_at, p_now),
       event_seq = d.event_seq + case when d.verified_at is null and d.direction = 'inbound' then 1 else 0 end,
       attempts = d.attempts + 1, series_attempts = d.series_attempts + 1,
-      series_started_at = coalesce(d.series_started_at, clock_timestamp()),
+      series_started_at = coalesce(d.series_started_at, p_now),
       next_attempt_at = null, attend_at = p_deadline + interval '5 seconds'
     where d.ctid = any (p_ctids) returning d.*;
 end
 $$;
 
--- What open attempts came to; p_closes: by delivery, as close_attempt takes it.
-create function waybill.mark_closed(p_ctids tid[], p_closes jsonb) returns integer language plpgsql
+-- What open attempts came to; the n-th close, as close_attempt takes it, is that of the n-th of them.
+create function waybill.mark_closed(p_ctids tid[], p_closes jsonb[]) returns integer language plpgsql
   set plan_cache_mode = force_generic_plan set jit = off
-  set enable_seqscan = off set enable_indexscan = off set enable_bitmapscan = off as $$
+  set enable_seqscan = off set enable_indexscan = off set enable_bitmapscan = off
+  set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   v_written integer;
 begin
   update waybill.delivery_attempts a set
-      closed_at = clock_timestamp(),
-      outcome = p_closes #>> array[a.delivery_id::text, 'outcome'],
-      reason = p_closes #>> array[a.delivery_id::text, 'reason'],
-      detail = p_closes #>> array[a.delivery_id::text, 'detail'],
-      status = (p_closes #>> array[a.delivery_id::text, 'status'])::integer,
-      duration_ms = (p_closes #>> array[a.delivery_id::text, 'durationMs'])::integer,
-      answer_sha256 = p_closes #>> array[a.delivery_id::text, 'answerSha256'],
-      answer_head = p_closes #>> array[a.delivery_id::text, 'answerHead']
-    where a.ctid = any (p_ctids);
+      closed_at = clock_timestamp(), outcome = x.close->>'outcome', reason = x.close->>'reason',
+      detail = x.close->>'detail', status = (x.close->>'status')::integer,
+      duration_ms = (x.close->>'durationMs')::integer, answer_sha256 = x.close->>'answerSha256',
+      answer_head = x.close->>'answerHead'
+    from unnest(p_ctids, p_closes) x (ctid, close) where a.ctid = x.ctid;
   get diagnostics v_written = row_count;
   return v_written;
 end
 $$;
 
--- The series end, in Acknowledged or Failed; p_receipts: by delivery.
+-- The series end, in Acknowledged or Failed; the n-th digest is that of the n-th one's receipt.
 create function waybill.mark_settled(
-  p_ctids tid[], p_state text, p_reason text, p_detail text, p_receipts jsonb
+  p_ctids tid[], p_state text, p_reason text, p_detail text, p_digests text[]
 ) returns setof waybill.deliveries language plpgsql
   set plan_cache_mode = force_generic_plan set jit = off
-  set enable_seqscan = off set enable_indexscan = off set enable_bitmapscan = off as $$
+  set enable_seqscan = off set enable_indexscan = off set enable_bitmapscan = off
+  set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
   return query update waybill.deliveries d set
       state = p_state, version = d.version + 1, reason = p_reason, detail = p_detail,
@@ -148,43 +145,46 @@ begin
       show_at = case when p_state = 'Failed' and d.driver = 'loop' then clock_timestamp() + interval '2 seconds' end,
       gate = null, gated_at = null,
       waiting_since = case when p_state = 'Failed' then clock_timestamp() end,
-      event_seq = d.event_seq + 1, receipt_seq = d.receipt_seq + 1,
-      receipt_digest = p_receipts #>> array[d.delivery_id::text, 'digest']
-    where d.ctid = any (p_ctids) returning d.*;
+      event_seq = d.event_seq + 1, receipt_seq = d.receipt_seq + 1, receipt_digest = x.digest
+    from unnest(p_ctids, p_digests) x (ctid, digest) where d.ctid = x.ctid returning d.*;
 end
 $$;
 
 -- Opens the next attempts of deliveries that share a chain, where nothing is in their way; the caller holds
--- their rows and has found their stored bytes whole. Answers all that the calls need but the bytes.
+-- their rows and has found their stored bytes whole. Answers all that the calls need but the chain and the
+-- bytes.
 create function waybill.open_ready(
-  p_tenant text, p_deliveries uuid[], p_owner text, p_chain jsonb, p_deadline timestamptz
+  p_tenant text, p_ctids tid[], p_owner text, p_chain jsonb, p_deadline timestamptz
 ) returns table (id uuid, info jsonb) language plpgsql as $$
 declare
-  v_ctids tid[];
-  v_fresh uuid[];
-  v_opened waybill.deliveries[];
+  v_now timestamptz := clock_timestamp();
+  v_opened integer;
 begin
-  select array_agg(o.ctid), array_agg(x.id) filter (where o.verified_at is null) into v_ctids, v_fresh
-    from unnest(p_deliveries) x (id)
-    cross join lateral (select d.ctid, d.verified_at from waybill.deliveries d
-      where d.tenant_id = p_tenant and d.delivery_id = x.id limit 1) o;
-  v_opened := array(select d from waybill.mark_dispatched(v_ctids, p_deadline) d);
-  perform waybill.require_all(cardinality(v_opened), cardinality(p_deliveries));
-  insert into waybill.delivery_attempts
-      (tenant_id, delivery_id, attempt_no, series, owner, target_id, deadline_at, sent_as, only_reads)
-    select p_tenant, d.delivery_id, d.attempts, d.series, p_owner, p_chain->>'targetId',
-        p_deadline, decode(p_chain->>'sentAs', 'hex'), coalesce((p_chain->>'onlyReads')::boolean, false)
-      from unnest(v_opened) d;
-  perform waybill.tell_received(array(select d from unnest(v_opened) d where d.delivery_id = any (v_fresh)));
   return query
-    select d.delivery_id, waybill.delivery_facts(d) || p_chain || jsonb_build_object(
-        'attempt', d.attempts, 'openedAt', clock_timestamp(), 'endsInMs', waybill.ms_until(p_deadline),
-        'contentType', d.content_type, 'keptHeaders', d.kept_headers, 'evidence', d.evidence,
+    with opened as materialized (
+      select * from waybill.mark_dispatched(p_ctids, v_now, p_deadline)
+    ), attempted as (
+      insert into waybill.delivery_attempts
+          (tenant_id, delivery_id, attempt_no, series, owner, target_id, deadline_at, sent_as, only_reads)
+        select p_tenant, o.delivery_id, o.attempts, o.series, p_owner, p_chain->>'targetId',
+            p_deadline, decode(p_chain->>'sentAs', 'hex'), coalesce((p_chain->>'onlyReads')::boolean, false)
+          from opened o
+    ), told as materialized (
+      -- Those whose stored bytes were just found whole.
+      select waybill.emit_delivery_events(p_tenant, array_agg(o.delivery_id), array_agg(o.event_seq),
+          'connectors.deliveries.v1.delivery-received', array_agg(waybill.delivery_source(o)))
+        from opened o where o.verified_at = v_now and o.direction = 'inbound'
+    )
+    select o.delivery_id, waybill.delivery_facts(o) || jsonb_build_object(
+        'attempt', o.attempts, 'openedAt', clock_timestamp(), 'endsInMs', waybill.ms_until(p_deadline),
+        'contentType', o.content_type, 'keptHeaders', o.kept_headers, 'evidence', o.evidence,
         -- Whether nothing of it can have reached a target before.
-        'firstCall', d.attempts = 1 or not exists (select from waybill.delivery_attempts b
-          where b.tenant_id = p_tenant and b.delivery_id = d.delivery_id and b.attempt_no < d.attempts
+        'firstCall', o.attempts = 1 or not exists (select from waybill.delivery_attempts b
+          where b.tenant_id = p_tenant and b.delivery_id = o.delivery_id and b.attempt_no < o.attempts
             and b.outcome is distinct from 'not_sent'))
-      from unnest(v_opened) d;
+      from opened o cross join told;
+  get diagnostics v_opened = row_count;
+  perform waybill.require_all(v_opened, cardinality(p_ctids));
 end
 $$;
 
@@ -324,8 +324,10 @@ begin
       'dueInMs', waybill.ms_until(d.next_attempt_at)), null::bytea; return;
   end if;
 
-  return query select 'opened', o.info, v_content
-    from waybill.open_ready(p_tenant, array[p_delivery], p_owner, v_chain, v_deadline) o;
+  -- Where its row is now: it may have been written since it was read.
+  return query select 'opened', v_chain || o.info, v_content
+    from waybill.open_ready(p_tenant, array(select x.ctid from waybill.deliveries x
+      where x.tenant_id = p_tenant and x.delivery_id = p_delivery limit 1), p_owner, v_chain, v_deadline) o;
 end
 $$;
 
@@ -401,7 +403,7 @@ begin
     return jsonb_build_object('answer', 'chain_moved', 'facts', waybill.delivery_facts(d));
   end if;
 
-  perform waybill.record_outcomes(p_tenant, jsonb_build_object(p_delivery, p_close));
+  perform waybill.record_outcomes(p_tenant, array[p_delivery], array[p_close]);
   if d.direction = 'outbound' then
     update waybill.deliveries set uncertain = p_close->>'decision' <> 'acknowledged'
         and (uncertain or p_close->>'outcome' = 'unknown' and not a.only_reads)
@@ -410,10 +412,10 @@ begin
   case p_close->>'decision'
     when 'acknowledged' then
       perform waybill.settle_deliveries(p_tenant, 'Acknowledged', null, null,
-        jsonb_build_object(p_delivery, p_receipt));
+        array[p_delivery], array[p_receipt]);
     when 'failed' then
       perform waybill.settle_deliveries(p_tenant, 'Failed', coalesce(p_close->>'failReason', p_close->>'reason'),
-        p_close->>'detail', jsonb_build_object(p_delivery, p_receipt));
+        p_close->>'detail', array[p_delivery], array[p_receipt]);
     when 'retry' then
       update waybill.deliveries set
           next_attempt_at = clock_timestamp() + make_interval(secs => (p_close->>'delayMs')::numeric / 1000.0),
@@ -471,51 +473,57 @@ create function waybill.chain_moved(d waybill.deliveries, p_receipt jsonb) retur
     and ((p_receipt->>'seq')::integer <> d.receipt_seq + 1
          or p_receipt->>'previousDigest' is distinct from d.receipt_digest);
 
--- Closes the open attempts of locked deliveries; p_closes: by delivery, as close_attempt takes it.
-create function waybill.record_outcomes(p_tenant text, p_closes jsonb) returns void language plpgsql as $$
-declare
-  v_ids uuid[] := array(select k::uuid from jsonb_object_keys(p_closes) k);
+-- Closes the open attempts of locked deliveries; the n-th close, as close_attempt takes it, is that of the
+-- n-th of them.
+create function waybill.record_outcomes(p_tenant text, p_deliveries uuid[], p_closes jsonb[]) returns void
+  language plpgsql as $$
 begin
   perform waybill.require_all(waybill.mark_closed(array(
-    select o.ctid from unnest(v_ids) x (id)
+    select o.ctid from unnest(p_deliveries) with ordinality x (id, nth)
       cross join lateral (select a.ctid from waybill.delivery_attempts a
-        where a.tenant_id = p_tenant and a.delivery_id = x.id and a.closed_at is null limit 1) o),
-    p_closes), cardinality(v_ids));
+        where a.tenant_id = p_tenant and a.delivery_id = x.id and a.closed_at is null limit 1) o
+      order by x.nth),
+    p_closes), cardinality(p_deliveries));
 end
 $$;
 
--- Ends series of locked deliveries: state, event and receipt in one step; p_receipts: by delivery.
+-- Ends series of locked deliveries: state, event and receipt in one step; the n-th receipt is that of the n-th
+-- of them.
 create function waybill.settle_deliveries(
-  p_tenant text, p_state text, p_reason text, p_detail text, p_receipts jsonb
+  p_tenant text, p_state text, p_reason text, p_detail text, p_deliveries uuid[], p_receipts jsonb[]
 ) returns void language plpgsql as $$
 declare
-  v_ids uuid[] := array(select k::uuid from jsonb_object_keys(p_receipts) k);
   v_ctids tid[] := array(
-    select o.ctid from unnest(v_ids) x (id)
+    select o.ctid from unnest(p_deliveries) with ordinality x (id, nth)
       cross join lateral (select d.ctid from waybill.deliveries d
-        where d.tenant_id = p_tenant and d.delivery_id = x.id limit 1) o);
-  v_settled waybill.deliveries[];
+        where d.tenant_id = p_tenant and d.delivery_id = x.id limit 1) o
+      order by x.nth);
+  v_settled integer;
 begin
-  v_settled := array(select d from waybill.mark_settled(v_ctids, p_state, p_reason, p_detail, p_receipts) d);
-  perform waybill.require_all(cardinality(v_settled), cardinality(v_ids));
-  perform waybill.append_receipts(p_tenant, array_agg('delivery/' || d.delivery_id),
-      array_agg(p_receipts->d.delivery_id::text))
-    from unnest(v_settled) d;
-  perform waybill.emit_delivery_events(p_tenant, array_agg(d.delivery_id), array_agg(d.event_seq),
-      case p_state when 'Failed' then 'connectors.deliveries.v1.delivery-failed'
-        else 'connectors.deliveries.v1.delivery-dispatched' end,
-      array_agg(jsonb_build_object('direction', d.direction) || case
-        when p_state = 'Failed' then jsonb_build_object('reason', d.reason)
-        else jsonb_build_object('receiptRef', format('delivery/%s/%s', d.delivery_id, d.receipt_seq)) end
-        -- Nobody calls a target of the kind event: this event is all that its consumers get.
-        || case when p_state = 'Failed' or t.target_id is null then '{}' else jsonb_build_object(
-          'targetId', t.target_id, 'connectorId', d.connector_id, 'subscriptionId', d.subscription_id,
-          'eventType', d.event_type, 'payloadHash', encode(d.payload_sha256, 'hex')) end))
-    from unnest(v_settled) d
-    left join lateral (select t.target_id from waybill.delivery_attempts a
-      cross join lateral (select t.target_id from waybill.targets t
-        where t.tenant_id = p_tenant and t.target_id = a.target_id and t.kind = 'event' limit 1) t
-      where a.tenant_id = p_tenant and a.delivery_id = d.delivery_id and a.attempt_no = d.attempts limit 1) t on true;
+  with settled as materialized (
+    select * from waybill.mark_settled(v_ctids, p_state, p_reason, p_detail,
+      array(select r.receipt->>'digest' from unnest(p_receipts) with ordinality r (receipt, nth) order by r.nth))
+  ), told as materialized (
+    select waybill.emit_delivery_events(p_tenant, array_agg(d.delivery_id), array_agg(d.event_seq),
+        case p_state when 'Failed' then 'connectors.deliveries.v1.delivery-failed'
+          else 'connectors.deliveries.v1.delivery-dispatched' end,
+        array_agg(jsonb_build_object('direction', d.direction) || case
+          when p_state = 'Failed' then jsonb_build_object('reason', d.reason)
+          else jsonb_build_object('receiptRef', format('delivery/%s/%s', d.delivery_id, d.receipt_seq)) end
+          -- Nobody calls a target of the kind event: this event is all that its consumers get.
+          || case when p_state = 'Failed' or t.target_id is null then '{}'
+            else jsonb_build_object('targetId', t.target_id) || waybill.delivery_source(d) end))
+      from settled d
+      left join lateral (select t.target_id from waybill.delivery_attempts a
+        cross join lateral (select t.target_id from waybill.targets t
+          where t.tenant_id = p_tenant and t.target_id = a.target_id and t.kind = 'event' limit 1) t
+        where a.tenant_id = p_tenant and a.delivery_id = d.delivery_id and a.attempt_no = d.attempts limit 1) t on true
+  )
+  select count(*) into v_settled from settled cross join told;
+  perform waybill.require_all(v_settled, cardinality(p_deliveries));
+  perform waybill.append_receipts(p_tenant,
+    array(select 'delivery/' || x.id from unnest(p_deliveries) with ordinality x (id, nth) order by x.nth),
+    p_receipts);
 end
 $$;
 
@@ -543,7 +551,7 @@ begin
   if waybill.chain_moved(d, p_receipt) then
     return jsonb_build_object('answer', 'chain_moved', 'facts', waybill.delivery_facts(d));
   end if;
-  perform waybill.settle_deliveries(p_tenant, 'Failed', p_reason, p_detail, jsonb_build_object(p_delivery, p_receipt));
+  perform waybill.settle_deliveries(p_tenant, 'Failed', p_reason, p_detail, array[p_delivery], array[p_receipt]);
   return jsonb_build_object('answer', 'failed');
 end
 $$;

@@ -34,21 +34,22 @@ $$;
 -- Opens the first attempt of up to p_limit deliveries of a tenant that wait for the loop, oldest first, an
 -- equal share of each subscription and then whatever there is; no more at a target than it and its tenant
 -- have room for, and about 4 MiB of payloads: the others go on waiting. Answers what open_attempt does of
--- each. What is not opened is the workflow's now. p_apart: each by itself, as open_apart does, which costs
--- more; for when one of them has made the others fail.
+-- each, but of those that share a chain first, in a row without a delivery, that `chain`, and then of each that
+-- it is `ready`, with what open_ready answers. What is not opened is the workflow's now. p_apart: each by itself,
+-- as open_apart does, which costs more; for when one of them has made the others fail.
 create function waybill.claim_express(p_tenant text, p_owner text, p_limit integer, p_apart boolean)
 returns table (delivery_id uuid, answer text, info jsonb, payload bytea) language plpgsql
   set plan_cache_mode = force_generic_plan set jit = off
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   g record;
+  taken record;
   v_left integer := p_limit;
   v_bytes bigint := 4 * 1024 * 1024;
-  v_taken bigint;
   v_room integer;
   v_chain jsonb;
-  v_ids uuid[];
-  v_ready uuid[];
+  -- Subscriptions of which more may wait than their share.
+  v_more text[] := '{}';
 begin
   perform set_config('waybill.tenant', p_tenant, true);
   -- Whoever opens attempts of the tenant counts under it: what is found to be free now stays so.
@@ -75,6 +76,7 @@ begin
       order by x.pass, random()
   loop
     exit when v_left <= 0 or v_bytes <= 0;
+    if g.pass = 2 and g.subscription_id <> all (v_more) then continue; end if;
     v_room := least(v_left, g.share);
     if g.kind = 'http' then
       v_room := least(v_room, g.max_in_flight - waybill.in_flight(p_tenant, g.target_id),
@@ -84,46 +86,56 @@ begin
     -- Apart, nothing is looked at here that may raise.
     if not p_apart then v_chain := waybill.dispatch_chain(p_tenant, g.subscription_id); end if;
     with picked as materialized (
-      select d.delivery_id as id, d.received_at, d.payload_bytes, d.payload_sha256 from waybill.deliveries d
+      select d.delivery_id as id, d.ctid, d.received_at, d.payload_bytes, d.payload_sha256 from waybill.deliveries d
         where d.tenant_id = p_tenant and d.subscription_id = g.subscription_id
           and d.driver = 'loop' and d.state = 'Received'
         order by d.received_at, d.delivery_id limit v_room for update skip locked
     ), summed as (
-      select p.*, sum(p.payload_bytes) over (order by p.received_at, p.id) as until_here from picked p
+      select x.*, sum(x.payload_bytes) over (order by x.received_at, x.id) as until_here from picked x
+    ), found as (
+      -- The one that reaches the bound is taken, too, so that a large one always is at some time.
+      select x.*, c.content from summed x
+        left join lateral (select r.content from waybill.artifacts r
+          where not p_apart and r.tenant_id = p_tenant and r.sha256 = x.payload_sha256 limit 1) c on true
+        where x.until_here - x.payload_bytes < v_bytes
     )
-    -- The one that reaches the bound is taken, too, so that a large one always is at some time.
-    select coalesce(array_agg(x.id order by x.received_at, x.id), '{}'), coalesce(sum(x.payload_bytes), 0),
-        coalesce(array_agg(x.id order by x.received_at, x.id) filter (where case when not p_apart then
-          x.payload_sha256 = (select sha256(r.content) from waybill.artifacts r
-            where r.tenant_id = p_tenant and r.sha256 = x.payload_sha256) end), '{}')
-      into v_ids, v_taken, v_ready
-      from summed x
-      where x.until_here - x.payload_bytes < v_bytes;
-    v_left := v_left - cardinality(v_ids);
-    v_bytes := v_bytes - v_taken;
+    select coalesce(sum(x.payload_bytes), 0) as bytes, count(*)::integer as count,
+        coalesce(array_agg(x.id order by x.received_at, x.id), '{}') as ids,
+        coalesce(array_agg(x.id order by x.received_at, x.id) filter (where y.is_whole), '{}') as whole,
+        array_agg(x.ctid order by x.received_at, x.id) filter (where y.is_whole) as ctids,
+        array_agg(x.content order by x.received_at, x.id) filter (where y.is_whole) as contents
+      into taken
+      from found x cross join lateral (select sha256(x.content) = x.payload_sha256 as is_whole) y;
+    v_left := v_left - taken.count;
+    v_bytes := v_bytes - taken.bytes;
+    if taken.count = g.share then v_more := v_more || g.subscription_id; end if;
     -- What nothing keeps from it is opened together; of all else open_attempt says what becomes of it, also
     -- where it goes to another target by now than the one that has room.
     if p_apart or v_chain->>'heldBy' is not null or v_chain->>'broken' is not null
         or v_chain->>'targetId' is distinct from g.target_id or not waybill.is_clear(p_tenant, g.target_id) then
-      v_ready := '{}';
+      taken.whole := '{}';
     end if;
-    if v_ready <> '{}' then
+    if taken.whole <> '{}' then
+      return query select null::uuid, 'chain', v_chain, null::bytea;
       return query
-        select o.id, 'opened', o.info, (select r.content from waybill.artifacts r
-            where r.tenant_id = p_tenant and r.sha256 = decode(o.info->>'payloadSha256', 'hex'))
-          from waybill.open_ready(p_tenant, v_ready, p_owner, v_chain, waybill.attempt_deadline(v_chain)) o;
+        select o.id, 'ready', o.info, c.content
+          from waybill.open_ready(p_tenant, taken.ctids, p_owner, v_chain, waybill.attempt_deadline(v_chain)) o
+          join unnest(taken.whole, taken.contents) c (id, content) on c.id = o.id;
     end if;
     if p_apart then
       return query select i.id, o.answer, o.info, o.payload
-        from unnest(v_ids) i (id) cross join lateral waybill.open_apart(p_tenant, i.id, p_owner) o;
-    else
+        from unnest(taken.ids) i (id) cross join lateral waybill.open_apart(p_tenant, i.id, p_owner) o;
+    elsif taken.count > cardinality(taken.whole) then
       return query select i.id, o.answer, o.info, o.payload
-        from unnest(v_ids) i (id) cross join lateral waybill.open_attempt(p_tenant, i.id, p_owner, 'loop') o
-        where i.id <> all (v_ready);
+        from unnest(taken.ids) i (id) cross join lateral waybill.open_attempt(p_tenant, i.id, p_owner, 'loop') o
+        where i.id <> all (taken.whole);
     end if;
   end loop;
 end
 $$;
+
+-- An attempt that ended, as close_attempt takes it, and its place among those that are closed together.
+create type waybill.closing as (nth integer, delivery_id uuid, attempt_no integer, close jsonb, receipt jsonb);
 
 -- Closes attempts of a tenant, each {deliveryId, attempt, close, receipt} as close_attempt takes them, all of
 -- them or none. Answers what that does of each, in their order.
@@ -131,56 +143,61 @@ create function waybill.close_attempts(p_tenant text, p_closings jsonb) returns 
   set plan_cache_mode = force_generic_plan set jit = off
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
-  c record;
-  v_closes jsonb;
-  v_receipts jsonb;
-  v_nths bigint[];
-  v_answers jsonb[] := array_fill('{"answer": "closed"}'::jsonb, array[jsonb_array_length(p_closings)]);
+  c waybill.closing;
+  v_all waybill.closing[] := array(
+    select row(x.nth, x.f->>'deliveryId', x.f->>'attempt', x.f->'close', nullif(x.f->'receipt', 'null'))::waybill.closing
+      from jsonb_array_elements(p_closings) with ordinality x (f, nth)
+      order by (x.f->>'deliveryId')::uuid, x.nth);
+  v_ids uuid[];
+  v_closes jsonb[];
+  v_receipts jsonb[];
+  v_nths integer[];
+  v_answers jsonb[] := array_fill('{"answer": "closed"}'::jsonb, array[cardinality(v_all)]);
 begin
   perform set_config('waybill.tenant', p_tenant, true);
   -- Everybody takes rows in the same order, as close_attempt does of one: deliveries, subscriptions that
   -- are paused, states of targets. Each kind by its id.
-  perform from unnest(array(select (f->>'deliveryId')::uuid from jsonb_array_elements(p_closings) f order by 1)) x (id)
+  perform from unnest(v_all) x
     cross join lateral (select from waybill.deliveries d
-      where d.tenant_id = p_tenant and d.delivery_id = x.id for update) d;
-  perform from waybill.subscriptions s
-    where s.tenant_id = p_tenant and s.subscription_id = any (array(
-      select (select d.subscription_id from waybill.deliveries d
-          where d.tenant_id = p_tenant and d.delivery_id = x.id)
-        from unnest(array(select (f->>'deliveryId')::uuid from jsonb_array_elements(p_closings) f
-          where (f->'close'->>'pauseSubscription')::boolean)) x (id)))
-    order by s.subscription_id for no key update;
+      where d.tenant_id = p_tenant and d.delivery_id = x.delivery_id for update) d;
+  if p_closings @? '$[*].close ? (@.pauseSubscription == true)' then
+    perform from waybill.subscriptions s
+      where s.tenant_id = p_tenant and s.subscription_id = any (array(
+        select (select d.subscription_id from waybill.deliveries d
+            where d.tenant_id = p_tenant and d.delivery_id = x.delivery_id)
+          from unnest(v_all) x where (x.close->>'pauseSubscription')::boolean))
+      order by s.subscription_id for no key update;
+  end if;
   -- What is acknowledged and changes nothing else is written together: its attempt is open, it continues the
   -- chain of receipts, and it leaves subscription and target as they are. The others one by one, and so is
   -- whatever else is said of the same delivery: the first counts.
-  select jsonb_object_agg(x.id, x.f->'close'), jsonb_object_agg(x.id, x.f->'receipt'), array_agg(x.nth)
-    into v_closes, v_receipts, v_nths
-    from (
-      select distinct on ((f->>'deliveryId')::uuid) (f->>'deliveryId')::uuid as id, f, nth
-        from jsonb_array_elements(p_closings) with ordinality i (f, nth)
-        order by (f->>'deliveryId')::uuid, nth) x
+  select array_agg(x.delivery_id order by x.nth), array_agg(x.close order by x.nth),
+      array_agg(x.receipt order by x.nth), coalesce(array_agg(x.nth), '{}')
+    into v_ids, v_closes, v_receipts, v_nths
+    from (select distinct on (y.delivery_id) y.* from unnest(v_all) y order by y.delivery_id, y.nth) x
     cross join lateral (select a.target_id from waybill.delivery_attempts a
-      where a.tenant_id = p_tenant and a.delivery_id = x.id and a.attempt_no = (x.f->>'attempt')::integer
+      where a.tenant_id = p_tenant and a.delivery_id = x.delivery_id and a.attempt_no = x.attempt_no
         and a.closed_at is null limit 1) a
     cross join lateral (select d as row from waybill.deliveries d
-      where d.tenant_id = p_tenant and d.delivery_id = x.id and d.direction = 'inbound' limit 1) d
-    where x.f->'close'->>'decision' = 'acknowledged' and not (x.f->'close'->>'pauseSubscription')::boolean
-      and not waybill.chain_moved(d.row, x.f->'receipt')
-      and waybill.is_usual(p_tenant, a.target_id, x.f->'close'->>'targetHealth');
-  if v_closes is not null then
-    perform waybill.record_outcomes(p_tenant, v_closes);
-    perform waybill.settle_deliveries(p_tenant, 'Acknowledged', null, null, v_receipts);
+      where d.tenant_id = p_tenant and d.delivery_id = x.delivery_id and d.direction = 'inbound' limit 1) d
+    where x.close->>'decision' = 'acknowledged' and not (x.close->>'pauseSubscription')::boolean
+      and not waybill.chain_moved(d.row, x.receipt)
+      and waybill.is_usual(p_tenant, a.target_id, x.close->>'targetHealth');
+  if v_ids is not null then
+    perform waybill.record_outcomes(p_tenant, v_ids, v_closes);
+    perform waybill.settle_deliveries(p_tenant, 'Acknowledged', null, null, v_ids, v_receipts);
   end if;
-  for c in select x.f, x.nth from jsonb_array_elements(p_closings) with ordinality x (f, nth)
-      left join lateral (select a.target_id from waybill.delivery_attempts a
-        where a.tenant_id = p_tenant and a.delivery_id = (x.f->>'deliveryId')::uuid
-          and a.attempt_no = (x.f->>'attempt')::integer limit 1) a on true
-    where x.nth <> all (coalesce(v_nths, '{}'))
-    order by a.target_id, x.f->>'deliveryId', x.nth
-  loop
-    v_answers[c.nth] := waybill.close_attempt(p_tenant, (c.f->>'deliveryId')::uuid,
-      (c.f->>'attempt')::integer, c.f->'close', nullif(c.f->'receipt', 'null'));
-  end loop;
+  if cardinality(v_nths) < cardinality(v_all) then
+    for c in select x.* from unnest(v_all) x
+        left join lateral (select a.target_id from waybill.delivery_attempts a
+          where a.tenant_id = p_tenant and a.delivery_id = x.delivery_id
+            and a.attempt_no = x.attempt_no limit 1) a on true
+      where x.nth <> all (v_nths)
+      order by a.target_id, x.delivery_id, x.nth
+    loop
+      v_answers[c.nth] := waybill.close_attempt(p_tenant, c.delivery_id, c.attempt_no, c.close, c.receipt);
+    end loop;
+  end if;
   return to_jsonb(v_answers);
 end
 $$;

@@ -23,7 +23,7 @@ import { onlyRow } from './database';
 export const deliveryStatements = {
   ingest: {
     name: 'delivery_ingest',
-    text: 'select waybill.ingest_deliveries($1, $2, $3) as answers',
+    text: 'select waybill.ingest_deliveries($1, $2, $3, $4) as answers',
   },
   reject: {
     name: 'delivery_reject',
@@ -113,8 +113,9 @@ export interface AttemptClose {
 export async function ingestDelivery(
   db: Database,
   request: VerifiedRequest,
+  tell = false,
 ): Promise<IngestAnswer> {
-  const [answer] = await ingestDeliveries(db, request.tenantId, [request]);
+  const [answer] = await ingestDeliveries(db, request.tenantId, [request], tell);
   if (answer === undefined) throw new WaybillError('internal', 'nothing was answered');
   return answer;
 }
@@ -122,11 +123,13 @@ export async function ingestDelivery(
 /**
  * Stores all of them, or throws and has stored none. The answers are in their order.
  * @param requests of this tenant
+ * @param tell whether the commit tells the loop of the express lane of those that are its own
  */
 export async function ingestDeliveries(
   db: Database,
   tenant: TenantId,
   requests: readonly VerifiedRequest[],
+  tell = false,
 ): Promise<IngestAnswer[]> {
   const rows = await db.query(deliveryStatements.ingest, [
     tenant,
@@ -139,6 +142,7 @@ export async function ingestDeliveries(
       })),
     ),
     Buffer.concat(requests.map(({ payload }) => payload)),
+    tell,
   ]);
   return z.array(IngestAnswer).parse(onlyRow(rows)['answers']);
 }

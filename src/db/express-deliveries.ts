@@ -2,8 +2,12 @@
 import type { DeliveryAbout, DeliveryRef } from '../domain/delivery-activities';
 import { WaybillError } from '../domain/errors';
 import { deliveryId, tenantId, type TenantId } from '../domain/ids';
-import { UnattendedDelivery, type OpenAttemptAnswer } from '../schemas/delivery-rows';
-import { ClaimAnswer, ClaimedDelivery } from '../schemas/express-rows';
+import {
+  UnattendedDelivery,
+  type OpenAttemptAnswer,
+  type OpenedAttempt,
+} from '../schemas/delivery-rows';
+import { ClaimAnswer, ClaimedChain, ClaimedDelivery, ReadyDelivery } from '../schemas/express-rows';
 import type { Database, Row, Statement } from './database';
 
 export const expressStatements = {
@@ -39,6 +43,9 @@ export async function expressTenants(
   return rows.map(({ tenant }) => tenantId(String(tenant)));
 }
 
+/** The chain of the ready ones behind it; one that cannot be read is each one's fault. */
+type ChainRead = ReturnType<typeof ClaimedChain.safeParse>;
+
 export interface Claim {
   /** Who claims, for people who read an attempt's row. */
   readonly owner: string;
@@ -56,15 +63,20 @@ export async function claimExpress(
   tenant: TenantId,
   { owner, limit, onBroken }: Claim,
 ): Promise<Claimed[]> {
-  const rows = await claimRows(db, [tenant, owner, limit]);
-  return rows.flatMap((row) => {
+  const claimed: Claimed[] = [];
+  let chain: ChainRead | null = null;
+  for (const row of await claimRows(db, [tenant, owner, limit])) {
+    if (row['answer'] === 'chain') {
+      chain = ClaimedChain.safeParse(row);
+      continue;
+    }
     try {
-      return [claimedOf(tenant, row)];
+      claimed.push(claimedOf(tenant, row, chain));
     } catch (error) {
       onBroken(String(row['delivery_id']), error);
-      return [];
     }
-  });
+  }
+  return claimed;
 }
 
 async function claimRows(db: Database, values: readonly unknown[]): Promise<Row[]> {
@@ -77,9 +89,9 @@ async function claimRows(db: Database, values: readonly unknown[]): Promise<Row[
   }
 }
 
-function claimedOf(tenant: TenantId, row: Row): Claimed {
+function claimedOf(tenant: TenantId, row: Row, chain: ChainRead | null): Claimed {
   const { delivery_id: id } = ClaimedDelivery.parse(row);
-  const opened = ClaimAnswer.parse(row);
+  const opened = row['answer'] === 'ready' ? readyOf(row, chain) : ClaimAnswer.parse(row);
   if (opened.answer === 'broken') throw new WaybillError('internal', opened.info.error);
   if (opened.answer === 'unknown_delivery') throw new WaybillError('internal', 'it is gone');
   const { connectorId, eventType, subscriptionId } = opened.info;
@@ -88,6 +100,13 @@ function claimedOf(tenant: TenantId, row: Row): Claimed {
     about: { connectorId, eventType, subscriptionId },
     opened,
   };
+}
+
+function readyOf(row: Row, chain: ChainRead | null): OpenedAttempt {
+  if (chain?.success !== true)
+    throw chain?.error ?? new WaybillError('internal', 'it has no chain');
+  const { info, payload } = ReadyDelivery.parse(row);
+  return { answer: 'opened', info: { ...chain.data.info, ...info }, payload };
 }
 
 /** Failed ones whose workflow was not started in time, claimed for `pushMs` (role operations). */

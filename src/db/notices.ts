@@ -7,7 +7,7 @@ import { Client } from 'pg';
 import { tenantId, type TenantId } from '../domain/ids';
 import { connection, type Database, type DatabaseOptions, type Statement } from './database';
 
-/** Something waits for the loop of the express lane. */
+/** Something waits for the loop of the express lane. What `waybill.ingest_deliveries` accepts tells it, too. */
 const CHANNEL = 'waybill_express';
 
 export const noticeStatements = {

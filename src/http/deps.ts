@@ -19,10 +19,15 @@ import type { TokenVerifier } from './tokens';
 /** Tells whoever makes the next move of a delivery. All are hints: a loop does what they could not. */
 export interface DeliveryStarter {
   /**
-   * Tells the loop of the express lane that something of the tenant is there. Returns at once and never
-   * throws; called once the delivery is committed.
+   * Whether a commit that holds something for the loop of the express lane tells it, too: while no other
+   * notice was given this moment.
    */
-  express(tenant: TenantId): void;
+  tells(): boolean;
+  /**
+   * Tells the loop of the express lane that something of the tenant is there, unless its commit has told it.
+   * Returns at once and never throws; called once the delivery is committed.
+   */
+  express(tenant: TenantId, told: boolean): void;
   /** Returns at once and never throws; called once the delivery is committed. */
   start(
     ref: DeliveryRef,

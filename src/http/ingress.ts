@@ -22,7 +22,7 @@ const BODY_BUDGET_BYTES = 256 * 1024 * 1024;
 export function ingressRoutes(app: FastifyInstance, deps: HttpDeps): void {
   const ingresses = openIngresses(deps.data, deps.ingressKeptMs ?? INGRESS_KEPT_MS);
   const budget = new BodyBudget(deps.bodyBudgetBytes ?? BODY_BUDGET_BYTES);
-  const groups = new IngestGroups(deps.data);
+  const groups = new IngestGroups(deps.data, deps.starter);
   const lines = new BoundedLines();
   const reception = { deps, limit: refusalLimit(), lines, ingresses, budget, groups };
   app.removeAllContentTypeParsers();

@@ -90,7 +90,7 @@ async function judgeAgain(
       const { connectorId, subscriptionId } = ingress;
       const { eventType } = delivery;
       const ref = { tenantId: rejected.tenantId, deliveryId };
-      if (stored.lane === 'express') deps.starter.express(rejected.tenantId);
+      if (stored.lane === 'express') deps.starter.express(rejected.tenantId, stored.told);
       else deps.starter.start(ref, { connectorId, eventType, subscriptionId });
       return { outcome: 'accepted', deliveryId };
     }

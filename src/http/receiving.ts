@@ -113,7 +113,7 @@ async function ingest(
     case 'accepted':
       // An express one needs no workflow yet.
       if (stored.lane === 'durable') start(receiving, delivery);
-      else receiving.deps.starter.express(delivery.tenantId);
+      else receiving.deps.starter.express(delivery.tenantId, stored.told);
       return { outcome: 'accepted', deliveryId };
     case 'duplicate':
     case 'conflict':

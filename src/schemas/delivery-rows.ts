@@ -72,6 +72,18 @@ export const DispatchChain = z.discriminatedUnion('targetKind', [
 export type DispatchChain = z.infer<typeof DispatchChain>;
 export type SendingChain = Extract<DispatchChain, { targetKind: 'outbound' }>;
 
+/** An opened attempt, but for its chain. */
+export const ReadyFacts = DeliveryFacts.extend({
+  attempt: z.number(),
+  openedAt: z.string(),
+  /** To the attempt's deadline, after which others may take it for lost. */
+  endsInMs: z.number(),
+  contentType: z.string().nullable(),
+  keptHeaders: z.array(z.tuple([z.string(), z.string()])),
+  /** Nothing of it can have reached a target before. */
+  firstCall: z.boolean(),
+});
+
 export const OpenAttemptAnswer = z.discriminatedUnion('answer', [
   z.object({ answer: z.literal('unknown_delivery') }),
   z.object({ answer: z.literal('settled'), info: DeliveryFacts }),
@@ -99,16 +111,7 @@ export const OpenAttemptAnswer = z.discriminatedUnion('answer', [
   z.object({ answer: z.literal('not_due'), info: DeliveryFacts.extend({ dueInMs: z.number() }) }),
   z.object({
     answer: z.literal('opened'),
-    info: DeliveryFacts.extend({
-      attempt: z.number(),
-      openedAt: z.string(),
-      /** To the attempt's deadline, after which others may take it for lost. */
-      endsInMs: z.number(),
-      contentType: z.string().nullable(),
-      keptHeaders: z.array(z.tuple([z.string(), z.string()])),
-      /** Nothing of it can have reached a target before. */
-      firstCall: z.boolean(),
-    }).and(DispatchChain),
+    info: ReadyFacts.and(DispatchChain),
     payload: z.instanceof(Uint8Array),
   }),
 ]);
@@ -160,6 +163,8 @@ export const IngestAnswer = z.discriminatedUnion('outcome', [
     receivedAt: z.string(),
     /** An accepted one of the express lane waits for the lane's loop, and else for its workflow. */
     lane: z.enum(LANES),
+    /** The commit told that loop of it. */
+    told: z.boolean(),
   }),
   z.object({ outcome: z.literal('stale'), deliveryId: z.string(), skewMs: z.number() }),
 ]);

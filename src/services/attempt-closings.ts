@@ -7,6 +7,7 @@ import type { CloseAttemptAnswer } from '../schemas/delivery-rows';
 import { Groups } from './groups';
 
 const AT_ONCE = 2;
+const SPACING_MS = 8;
 /** Their rows are locked until the last of them is written. */
 const GROUP_ATTEMPTS = 32;
 
@@ -16,7 +17,7 @@ export class AttemptClosings {
   /** @param data role waybill_data */
   constructor(data: Database) {
     this.#groups = new Groups({
-      ...{ atOnce: AT_ONCE, maxItems: GROUP_ATTEMPTS },
+      ...{ atOnce: AT_ONCE, spacingMs: SPACING_MS, maxItems: GROUP_ATTEMPTS },
       together: (tenant, closings) => closeAttempts(data, tenant, closings),
       alone: ({ at, close, receipt }) => closeAttempt(data, at, close, receipt),
     });

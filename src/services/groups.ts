@@ -1,13 +1,15 @@
 /**
- * What comes at once goes at once: while statements of a key are under way its further items wait, and then
- * go together, in one statement and one commit. At low load nobody waits. An item that keeps its group from
- * being written fails alone: then each of the group is written by itself.
+ * What comes at once goes at once, in one statement and one commit: groups of a key start some
+ * milliseconds apart, and what comes between two starts goes together. Who comes alone waits for nobody. An
+ * item that keeps its group from being written fails alone: then each of the group is written by itself.
  */
 import { WaybillError } from '../domain/errors';
 
 export interface GroupOptions<Key, Item, Answer> {
-  /** Statements of one key at once. More would make smaller groups and not be faster. */
+  /** Statements of one key at once: one that waits for a lock does not hold up the others. */
   readonly atOnce: number;
+  /** Between two starts of a key, unless so many wait that they fill a group. */
+  readonly spacingMs: number;
   readonly maxItems: number;
   /** Left out where the largest group of the largest items is small. */
   readonly size?: { readonly maxBytes: number; readonly bytesOf: (item: Item) => number };
@@ -25,11 +27,13 @@ interface Waiting<Item, Answer> {
 interface Line<Item, Answer> {
   readonly waiting: Waiting<Item, Answer>[];
   underWay: number;
+  /** Its last group was started less than the spacing ago. */
+  isSpaced: boolean;
 }
 
 export class Groups<Key, Item, Answer> {
   readonly #options: GroupOptions<Key, Item, Answer>;
-  /** Of the keys that have something under way. */
+  /** Of the keys that have, or have just had, something under way. */
   readonly #lines = new Map<Key, Line<Item, Answer>>();
 
   constructor(options: GroupOptions<Key, Item, Answer>) {
@@ -39,18 +43,30 @@ export class Groups<Key, Item, Answer> {
   /** Committed when this resolves; rejects as `alone` does. Items of two keys never go together. */
   async write(key: Key, item: Item): Promise<Answer> {
     return await new Promise((resolve, reject) => {
-      const line = this.#lines.get(key) ?? { waiting: [], underWay: 0 };
+      const line = this.#lines.get(key) ?? { waiting: [], underWay: 0, isSpaced: false };
       this.#lines.set(key, line);
       line.waiting.push({ item, resolve, reject });
-      if (line.underWay < this.#options.atOnce) void this.#serve(key, line);
+      this.#go(key, line);
     });
   }
 
-  async #serve(key: Key, line: Line<Item, Answer>): Promise<void> {
+  /** Starts the line's next group if it is time. */
+  #go(key: Key, line: Line<Item, Answer>): void {
+    const { atOnce, maxItems, spacingMs } = this.#options;
+    const count = line.waiting.length;
+    if (count === 0 && line.underWay === 0 && !line.isSpaced) this.#lines.delete(key);
+    if (count === 0 || line.underWay >= atOnce || (line.isSpaced && count < maxItems)) return;
     line.underWay += 1;
-    while (line.waiting.length > 0) await this.#write(key, this.#takeGroup(line.waiting));
-    line.underWay -= 1;
-    if (line.underWay === 0) this.#lines.delete(key);
+    void this.#write(key, this.#takeGroup(line.waiting)).then(() => {
+      line.underWay -= 1;
+      this.#go(key, line);
+    });
+    if (line.isSpaced) return;
+    line.isSpaced = true;
+    setTimeout(() => {
+      line.isSpaced = false;
+      this.#go(key, line);
+    }, spacingMs);
   }
 
   async #write(key: Key, group: readonly Waiting<Item, Answer>[]): Promise<void> {

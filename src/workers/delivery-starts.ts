@@ -37,8 +37,13 @@ export class DeliveryStarts implements DeliveryStarter {
     this.#starts = new BackgroundStarts((ref, about) => workflows.ensure(ref, about), log);
   }
 
-  express(tenant: TenantId): void {
-    this.#notices?.give(tenant);
+  tells(): boolean {
+    return this.#notices?.isQuiet ?? false;
+  }
+
+  express(tenant: TenantId, told: boolean): void {
+    if (told) this.#notices?.given();
+    else this.#notices?.give(tenant);
   }
 
   start(ref: DeliveryRef, about: DeliveryAbout): void {

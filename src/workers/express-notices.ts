@@ -13,7 +13,7 @@ export class ExpressNotices {
   readonly #notice: (tenants: readonly TenantId[]) => Promise<void>;
   readonly #log: Logger;
   readonly #due = new Set<TenantId>();
-  #isSending = false;
+  #isPaced = false;
 
   /** @param notice tells whoever listens of tenants */
   constructor(notice: (tenants: readonly TenantId[]) => Promise<void>, log: Logger) {
@@ -21,11 +21,21 @@ export class ExpressNotices {
     this.#log = log;
   }
 
+  /** None was given this moment. */
+  get isQuiet(): boolean {
+    return !this.#isPaced;
+  }
+
   /** Returns at once and never throws. */
   give(tenant: TenantId): void {
     this.#due.add(tenant);
-    if (this.#isSending) return;
-    this.#isSending = true;
+    this.given();
+  }
+
+  /** One was given: by somebody else, where none is due. Returns at once and never throws. */
+  given(): void {
+    if (this.#isPaced) return;
+    this.#isPaced = true;
     this.#send().catch((error: unknown) => {
       const err = error instanceof Error ? error.message : String(error);
       this.#log.warn({ err }, 'no notice was given; the loop of the express lane looks by itself');
@@ -37,15 +47,15 @@ export class ExpressNotices {
 
   async #send(): Promise<void> {
     try {
-      while (this.#due.size > 0) {
+      do {
         const tenants = [...this.#due];
         this.#due.clear();
-        await this.#notice(tenants);
+        if (tenants.length > 0) await this.#notice(tenants);
         await delay(PAUSE_MS);
-      }
+      } while (this.#due.size > 0);
     } finally {
       // In the step that saw that nothing is due: one that comes after it is sent.
-      this.#isSending = false;
+      this.#isPaced = false;
     }
   }
 }

@@ -4,22 +4,52 @@
  */
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { ingestDelivery } from '../../src/db/deliveries';
 import { listenExpress, noticeExpress } from '../../src/db/notices';
 import { tenantId, type TenantId } from '../../src/domain/ids';
 import { Hint } from '../../src/workers/loops/hint';
+import { insertCatalog } from '../support/catalog-fixture';
 import { keptBySignal } from '../support/kept-by-signal';
+import { verifiedRequest } from '../support/stored-deliveries';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 import { until } from '../support/until';
 
 let db: TestDatabase;
 const servers: Server[] = [];
+const stopping: AbortController[] = [];
 beforeAll(async () => {
   db = await createTestDatabase();
+});
+afterEach(() => {
+  for (const each of stopping) each.abort();
 });
 afterAll(async () => {
   for (const server of servers) server.close();
   await db.drop();
 });
+
+/** Listens to the database until the test ends; `heard` grows with each notice. */
+function listen(onNotice = (): void => undefined) {
+  const stop = new AbortController();
+  stopping.push(stop);
+  const { signal } = stop;
+  const heard: (TenantId | null)[] = [];
+  const listening = listenExpress({
+    ...{ url: db.url, role: 'waybill_operations', signal },
+    onNotice: (tenant) => {
+      heard.push(tenant);
+      onNotice();
+    },
+    onError: () => undefined,
+  });
+  const hears = (count: number) =>
+    until(`${count} were heard`, () => Promise.resolve(heard.length >= count ? true : null));
+  const stopped = async () => {
+    stop.abort();
+    await listening;
+  };
+  return { heard, hears, signal, stop: stopped };
+}
 
 /** Listens at a server of which only the sockets are real; resolves with the first of them. */
 async function listenAt(conduct: (socket: Socket) => void) {
@@ -41,20 +71,10 @@ async function listenAt(conduct: (socket: Socket) => void) {
 }
 
 test('a notice ends the pause of whoever listens, also on the connection after one that broke', async () => {
-  const stopping = new AbortController();
-  const { signal } = stopping;
   const hint = new Hint();
-  const heard: (TenantId | null)[] = [];
-  const listening = listenExpress({
-    ...{ url: db.url, role: 'waybill_operations', signal },
-    onNotice: (tenant) => {
-      heard.push(tenant);
-      hint.wake();
-    },
-    onError: () => undefined,
+  const { heard, hears, signal, stop } = listen(() => {
+    hint.wake();
   });
-  const hears = (count: number) =>
-    until(`${count} were heard`, () => Promise.resolve(heard.length >= count ? true : null));
   await hears(1);
   const [acme, zoo] = [tenantId('acme'), tenantId('zoo')];
   await noticeExpress(db.as('waybill_data'), [acme]);
@@ -70,8 +90,28 @@ test('a notice ends the pause of whoever listens, also on the connection after o
   // Of a connection it is not known what came before it.
   expect(heard).toEqual([null, acme, null, zoo, acme]);
   expect(keptBySignal(signal)).toBe(1);
-  stopping.abort();
-  await listening;
+  await stop();
+});
+
+test('the commit of what waits for the loop tells of it where it is asked to; no other one does', async () => {
+  const { heard, hears, stop } = listen();
+  await hears(1);
+  const durable = await insertCatalog(db, { tenant: 'durable' });
+  const acme = await insertCatalog(db, { tenant: 'acme', lane: 'express' });
+  const zoo = await insertCatalog(db, { tenant: 'zoo', lane: 'express' });
+  const data = db.as('waybill_data');
+  const request = verifiedRequest(acme);
+  const told = [
+    await ingestDelivery(data, verifiedRequest(durable), true),
+    await ingestDelivery(data, request),
+    // A copy of it: nothing more waits for the loop.
+    await ingestDelivery(data, { ...request, deliveryId: verifiedRequest(acme).deliveryId }, true),
+    await ingestDelivery(data, verifiedRequest(zoo), true),
+  ];
+  await hears(2);
+  expect(heard).toEqual([null, zoo.tenant]);
+  expect(told).toMatchObject([{ told: false }, { told: false }, { told: false }, { told: true }]);
+  await stop();
 });
 
 test('it stops while it connects to a server that takes the connection and says nothing', async () => {

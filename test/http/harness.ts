@@ -119,7 +119,7 @@ export class Harness {
       log,
       secrets: cachedSecrets(envSecrets(this.env), { ttlMs: 0, nowMs: () => 0 }),
       starter: {
-        express: () => void this.started.push('express'),
+        ...{ tells: () => false, express: () => void this.started.push('express') },
         start: (ref) => void this.started.push(ref.deliveryId),
         nudge: (ref) => void this.nudged.push(ref.deliveryId),
       },
