@@ -2,7 +2,8 @@
  * One HTTP call to a target. Redirects are never followed, the answer is read up to a cap, and one
  * deadline covers everything from connecting to the last byte read.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { Agent } from 'undici';
 import type { Dispatcher } from 'undici';
 import type { HttpAnswer } from '../domain/attempts';
@@ -65,19 +66,19 @@ export function httpTargets(options: HttpTargetsOptions): {
   readonly call: CallTarget;
   close(): Promise<void>;
 } {
-  const agents = new Map<string, Agent>();
+  let pool: { readonly policy: AddressPolicy; readonly agent: Agent } | null = null;
   /** Of `fresh` calls under way. */
   const own = new Set<Agent>();
   const agentOf = (policy: AddressPolicy): Agent => {
-    const key = JSON.stringify(policy);
-    const known = agents.get(key);
-    if (known !== undefined) return known;
-    // Calls under way on the pools before end as they end.
-    for (const old of agents.values()) old.close().catch(() => undefined);
-    agents.clear();
-    const agent = agentUnder(policy, options);
-    agents.set(key, agent);
-    return agent;
+    if (pool?.policy === policy) return pool.agent;
+    if (pool !== null && isDeepStrictEqual(pool.policy, policy)) {
+      pool = { policy, agent: pool.agent };
+      return pool.agent;
+    }
+    // Calls under way on the pool before end as they end.
+    pool?.agent.close().catch(() => undefined);
+    pool = { policy, agent: agentUnder(policy, options) };
+    return pool.agent;
   };
   const callFresh = async (policy: AddressPolicy, call: TargetCall): Promise<TargetReport> => {
     const agent = agentUnder(policy, options);
@@ -95,7 +96,8 @@ export function httpTargets(options: HttpTargetsOptions): {
       return call.fresh === true ? callFresh(policy, call) : callTarget(agentOf(policy), call);
     },
     close: async () => {
-      await Promise.all([...agents.values(), ...own].map((agent) => agent.close()));
+      const open = pool === null ? [...own] : [pool.agent, ...own];
+      await Promise.all(open.map((agent) => agent.close()));
     },
   };
 }
@@ -148,7 +150,7 @@ function report(call: TargetCall, { status, headers, body }: Answered): TargetRe
       ...(checked === 'absent' ? { bodyUnclear: true } : {}),
     },
     detail: `the target answered ${status}`,
-    answerSha256: createHash('sha256').update(body).digest('hex'),
+    answerSha256: hash('sha256', body, 'hex'),
     answerHead: headOf(body, call.redact),
   };
 }
