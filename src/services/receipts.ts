@@ -19,12 +19,9 @@ export interface NextReceipt {
 }
 
 /** Signs the next receipt of a delivery's chain. */
-export async function nextReceipt(
-  key: SigningKey,
-  { ref, facts, atMs, body }: NextReceipt,
-): Promise<ReceiptRow> {
+export function nextReceipt(key: SigningKey, { ref, facts, atMs, body }: NextReceipt): ReceiptRow {
   const seq = facts.receiptSeq + 1;
-  const jws = await signReceipt(
+  const jws = signReceipt(
     {
       iss: 'waybill',
       v: 1,
@@ -69,14 +66,14 @@ const CHAIN_TRIES = 5;
  */
 export async function withReceipt<Answer extends { readonly answer: string }>(
   facts: DeliveryFacts,
-  sign: (facts: DeliveryFacts) => Promise<ReceiptRow>,
+  sign: (facts: DeliveryFacts) => ReceiptRow,
   write: (
     receipt: ReceiptRow,
   ) => Promise<Answer | { readonly answer: 'chain_moved'; readonly facts: DeliveryFacts }>,
 ): Promise<Exclude<Answer, { readonly answer: 'chain_moved' }>> {
   let head = facts;
   for (let attempt = 1; attempt <= CHAIN_TRIES; attempt += 1) {
-    const answer = await write(await sign(head));
+    const answer = await write(sign(head));
     if (!isMoved(answer)) return answer as Exclude<Answer, { readonly answer: 'chain_moved' }>;
     head = answer.facts;
   }
