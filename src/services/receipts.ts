@@ -4,7 +4,12 @@
  */
 import type { DeliveryRef } from '../domain/delivery-activities';
 import { WaybillError } from '../domain/errors';
-import type { DeliveryReceiptBody, ReceiptCommonData, ReceiptRow } from '../domain/receipts';
+import type {
+  DeliveryReceiptBody,
+  ReceiptCommonData,
+  ReceiptEnvelope,
+  ReceiptRow,
+} from '../domain/receipts';
 import type { DeliveryFacts } from '../schemas/delivery-rows';
 import type { SigningKey } from '../signing/keys';
 import { receiptDigest, signReceipt } from '../signing/receipts/sign';
@@ -21,19 +26,16 @@ export interface NextReceipt {
 /** Signs the next receipt of a delivery's chain. */
 export function nextReceipt(key: SigningKey, { ref, facts, atMs, body }: NextReceipt): ReceiptRow {
   const seq = facts.receiptSeq + 1;
-  const jws = signReceipt(
-    {
-      iss: 'waybill',
-      v: 1,
-      tenant: ref.tenantId,
-      subject: `delivery/${ref.deliveryId}`,
-      seq,
-      prev: facts.receiptDigest,
-      at: new Date(atMs).toISOString(),
-      ...body,
-    },
-    key,
-  );
+  const envelope: ReceiptEnvelope = {
+    iss: 'waybill',
+    v: 1,
+    tenant: ref.tenantId,
+    subject: `delivery/${ref.deliveryId}`,
+    seq,
+    prev: facts.receiptDigest,
+    at: new Date(atMs).toISOString(),
+  };
+  const jws = signReceipt(Object.assign(envelope, body), key);
   return {
     kind: body.kind,
     seq,

@@ -104,6 +104,7 @@ class Answer implements Dispatcher.DispatchHandler {
 
   #answered(): void {
     const body = Buffer.concat(this.#pieces).subarray(0, this.#capBytes);
-    this.#settle({ kind: 'answered', ...this.#head, body });
+    const { status, headers } = this.#head;
+    this.#settle({ kind: 'answered', status, headers, body });
   }
 }

@@ -124,7 +124,9 @@ type Answered = Extract<Exchanged, { kind: 'answered' }>;
 async function callTarget(agent: Dispatcher, call: TargetCall): Promise<TargetReport> {
   const { origin, pathname, search } = new URL(call.url);
   const request: Dispatcher.DispatchOptions = {
-    ...{ origin, path: `${pathname}${search}`, method: call.method ?? 'POST' },
+    origin,
+    path: `${pathname}${search}`,
+    method: call.method ?? 'POST',
     headers: call.headers,
     body: call.body,
     // Tells the other side that no other request will come on it.
