@@ -131,12 +131,11 @@ export async function ingestDeliveries(
   const rows = await db.query(deliveryStatements.ingest, [
     tenant,
     JSON.stringify(
-      requests.map((request) => ({
-        ...fieldsOf(request),
-        deliveryId: request.deliveryId,
-        subscriptionId: request.subscriptionId,
-        payloadBytes: request.payload.length,
-      })),
+      requests.map((request) => {
+        const { deliveryId, subscriptionId, payload } = request;
+        const payloadBytes = payload.length;
+        return Object.assign(fieldsOf(request), { deliveryId, subscriptionId, payloadBytes });
+      }),
     ),
     Buffer.concat(requests.map(({ payload }) => payload)),
   ]);
@@ -281,11 +280,9 @@ export async function releaseGated(
 /** A verified request as the database takes it. */
 export function fieldsOf(request: VerifiedRequest): Record<string, unknown> {
   const { dedupKey, retryHorizonS, freshness, recordStale, attendAfterMs } = request;
-  return {
-    ...describe(request),
-    ...{ dedupKey, retryHorizonS, recordStale, attendAfterMs },
-    ...(freshness ?? {}),
-  };
+  const more = { dedupKey, retryHorizonS, recordStale, attendAfterMs };
+  // Spread into a literal it takes ten times as long, for every request.
+  return Object.assign(describe(request), more, freshness);
 }
 
 function describe(request: ReceivedRequest): Record<string, unknown> {
