@@ -1,16 +1,16 @@
 /** Deliveries in Postgres: receiving, attempts, settlement, replay. One function, one round trip. */
-import { z } from 'zod';
 import { WaybillError } from '../domain/errors';
 import type { AttemptOutcome, TargetHealth } from '../domain/attempts';
 import type { DeliveryId, SubscriptionId, TenantId } from '../domain/ids';
 import type { DeliveryRef } from '../domain/delivery-activities';
 import type { CarriedApproval } from '../domain/sending';
 import type { ReceiptRow } from '../domain/receipts';
+import type { IngestAnswer } from '../schemas/delivery-rows';
 import {
   CloseAttemptAnswer,
   DeliveryFacts,
   FailDeliveryAnswer,
-  IngestAnswer,
+  IngestAnswers,
   OpenAttemptAnswer,
   ReleasedAnswer,
   ReplayDeliveryAnswer,
@@ -139,7 +139,7 @@ export async function ingestDeliveries(
     ),
     Buffer.concat(requests.map(({ payload }) => payload)),
   ]);
-  return z.array(IngestAnswer).parse(onlyRow(rows)['answers']);
+  return IngestAnswers.parse(onlyRow(rows)['answers']);
 }
 
 /** Records a request with a refused signature; takes no dedup key. */

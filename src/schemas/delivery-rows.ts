@@ -164,6 +164,7 @@ export const IngestAnswer = z.discriminatedUnion('outcome', [
   z.object({ outcome: z.literal('stale'), deliveryId: z.string(), skewMs: z.number() }),
 ]);
 export type IngestAnswer = z.infer<typeof IngestAnswer>;
+export const IngestAnswers = z.array(IngestAnswer);
 
 export const ReleasedAnswer = z.object({
   released: z.number(),
