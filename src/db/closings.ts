@@ -15,6 +15,8 @@ export const closingStatements = {
   },
 } as const satisfies Record<string, Statement>;
 
+const CloseAttemptAnswers = z.array(CloseAttemptAnswer);
+
 export interface ClosingAttempt {
   readonly at: DeliveryRef & { readonly attempt: number };
   readonly close: AttemptClose;
@@ -35,5 +37,5 @@ export async function closeAttempts(
     return { deliveryId, attempt, close, receipt };
   });
   const rows = await db.query(closingStatements.closeAll, [tenant, JSON.stringify(items)]);
-  return z.array(CloseAttemptAnswer).parse(onlyRow(rows)['answers']);
+  return CloseAttemptAnswers.parse(onlyRow(rows)['answers']);
 }

@@ -1,5 +1,5 @@
 /** A received request as signing and storing want to see it. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { ReceivedRequest } from '../db/deliveries';
 import { subscriptionId, tenantId, type DeliveryId } from '../domain/ids';
@@ -71,13 +71,12 @@ export function describeVerified(
   scheme: CompiledScheme,
   request: WebhookRequest,
 ): DescribedRequest {
-  const sha256 = createHash('sha256').update(request.body).digest('hex');
+  const sha256 = hash('sha256', request.body, 'hex');
   const { externalId, eventType, eventTypes, keptHeaders } = identify(scheme, request, sha256);
-  return {
-    ...stored(to, request, { eventType, keptHeaders }),
+  return Object.assign(stored(to, request, { eventType, keptHeaders }), {
     externalId,
     eventTypes: eventTypes.length === 0 ? [NO_EVENT_TYPE] : eventTypes,
-  };
+  });
 }
 
 /**

@@ -57,8 +57,8 @@ export function note(
   // A flood must not fill the log, too.
   const level = outcome === 'limited' ? 'debug' : 'info';
   const line = () => {
-    const about = { tenantId, connectorId, subscriptionId, outcome, ...more };
-    deps.log[level](about, 'webhook received');
+    const about = { tenantId, connectorId, subscriptionId, outcome };
+    deps.log[level](Object.assign(about, more), 'webhook received');
   };
   // Whoever can ask for an answer need not have signed anything.
   if (outcome === 'handshake') unsignedLine(receiving, line);

@@ -18,14 +18,16 @@ export function deliveryOf(
   const { eventTypes, ...described } = describeVerified(to, scheme, webhook);
   if (!eventTypes.some((type) => takes(to.ingress.eventTypes, type))) return null;
   const horizon = scheme.scheme.retry_horizon_s;
-  return {
-    ...described,
-    evidence: { ...evidenceOf(scheme), secretId: verdict.secretId },
-    dedupKey: described.externalId,
-    ...(horizon === undefined ? {} : { retryHorizonS: horizon }),
-    freshness: freshnessOf(verdict),
-    attendAfterMs: ATTEND_AFTER_MS,
-  };
+  return Object.assign(
+    described,
+    {
+      evidence: Object.assign(evidenceOf(scheme), { secretId: verdict.secretId }),
+      dedupKey: described.externalId,
+      freshness: freshnessOf(verdict),
+      attendAfterMs: ATTEND_AFTER_MS,
+    },
+    horizon === undefined ? {} : { retryHorizonS: horizon },
+  );
 }
 
 /** How a request was or would be verified; never a secret, a signature or an address. */

@@ -175,7 +175,13 @@ async function callAndClose(
   return closeWithVerdict(services, attempt, {
     verdict: judgeHttpAnswer(report.answer),
     detail: report.detail,
-    report: { ...report, durationMs, status: statusOf(report), startedAtMs },
+    report: {
+      status: statusOf(report),
+      durationMs,
+      startedAtMs,
+      answerSha256: report.answerSha256,
+      answerHead: report.answerHead,
+    },
     retryAfterMs:
       report.answer.kind === 'answered' ? parseRetryAfter(report.answer.retryAfter, clock()) : null,
   });

@@ -4,7 +4,12 @@
  */
 import type { DeliveryRef } from '../domain/delivery-activities';
 import { WaybillError } from '../domain/errors';
-import type { DeliveryReceiptBody, ReceiptCommonData, ReceiptRow } from '../domain/receipts';
+import type {
+  DeliveryReceiptBody,
+  ReceiptCommonData,
+  ReceiptEnvelope,
+  ReceiptRow,
+} from '../domain/receipts';
 import type { DeliveryFacts } from '../schemas/delivery-rows';
 import type { SigningKey } from '../signing/keys';
 import { receiptDigest, signReceipt } from '../signing/receipts/sign';
@@ -19,24 +24,18 @@ export interface NextReceipt {
 }
 
 /** Signs the next receipt of a delivery's chain. */
-export async function nextReceipt(
-  key: SigningKey,
-  { ref, facts, atMs, body }: NextReceipt,
-): Promise<ReceiptRow> {
+export function nextReceipt(key: SigningKey, { ref, facts, atMs, body }: NextReceipt): ReceiptRow {
   const seq = facts.receiptSeq + 1;
-  const jws = await signReceipt(
-    {
-      iss: 'waybill',
-      v: 1,
-      tenant: ref.tenantId,
-      subject: `delivery/${ref.deliveryId}`,
-      seq,
-      prev: facts.receiptDigest,
-      at: new Date(atMs).toISOString(),
-      ...body,
-    },
-    key,
-  );
+  const envelope: ReceiptEnvelope = {
+    iss: 'waybill',
+    v: 1,
+    tenant: ref.tenantId,
+    subject: `delivery/${ref.deliveryId}`,
+    seq,
+    prev: facts.receiptDigest,
+    at: new Date(atMs).toISOString(),
+  };
+  const jws = signReceipt(Object.assign(envelope, body), key);
   return {
     kind: body.kind,
     seq,
@@ -69,14 +68,14 @@ const CHAIN_TRIES = 5;
  */
 export async function withReceipt<Answer extends { readonly answer: string }>(
   facts: DeliveryFacts,
-  sign: (facts: DeliveryFacts) => Promise<ReceiptRow>,
+  sign: (facts: DeliveryFacts) => ReceiptRow,
   write: (
     receipt: ReceiptRow,
   ) => Promise<Answer | { readonly answer: 'chain_moved'; readonly facts: DeliveryFacts }>,
 ): Promise<Exclude<Answer, { readonly answer: 'chain_moved' }>> {
   let head = facts;
   for (let attempt = 1; attempt <= CHAIN_TRIES; attempt += 1) {
-    const answer = await write(await sign(head));
+    const answer = await write(sign(head));
     if (!isMoved(answer)) return answer as Exclude<Answer, { readonly answer: 'chain_moved' }>;
     head = answer.facts;
   }

@@ -19,27 +19,19 @@ export interface DispatchRequest {
  * delivery id is the same in every attempt and replay: the receiver's key against duplicates.
  */
 export function dispatchHeaders(dispatch: DispatchRequest): Record<string, string> {
+  const { deliveryId: id, secrets, sentAtMs } = dispatch;
   const { info, payload } = dispatch.opened;
   const headers: Record<string, string> = {};
   for (const [name, value] of info.keptHeaders) headers[name.toLowerCase()] = value;
-  return {
-    ...headers,
-    ...(info.contentType === null ? {} : { 'content-type': info.contentType }),
-    'user-agent': 'waybill',
-    'waybill-delivery-id': dispatch.deliveryId,
-    'waybill-event-type': headerText(info.eventType),
-    'waybill-received-at': info.receivedAt,
-    'waybill-attempt': String(info.attempt),
-    'waybill-replay': String(info.series - 1),
-    ...(dispatch.secrets.length === 0
-      ? {}
-      : signStandardWebhook({
-          id: dispatch.deliveryId,
-          sentAtMs: dispatch.sentAtMs,
-          body: payload,
-          secrets: dispatch.secrets,
-        })),
-  };
+  if (info.contentType !== null) headers['content-type'] = info.contentType;
+  headers['user-agent'] = 'waybill';
+  headers['waybill-delivery-id'] = id;
+  headers['waybill-event-type'] = headerText(info.eventType);
+  headers['waybill-received-at'] = info.receivedAt;
+  headers['waybill-attempt'] = String(info.attempt);
+  headers['waybill-replay'] = String(info.series - 1);
+  if (secrets.length === 0) return headers;
+  return Object.assign(headers, signStandardWebhook({ id, sentAtMs, body: payload, secrets }));
 }
 
 /** A vendor's word as a header can hold it: what is not printable ASCII is percent-encoded. */

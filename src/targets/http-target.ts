@@ -2,15 +2,16 @@
  * One HTTP call to a target. Redirects are never followed, the answer is read up to a cap, and one
  * deadline covers everything from connecting to the last byte read.
  */
-import { createHash } from 'node:crypto';
-import { Agent, request } from 'undici';
+import { hash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { Agent } from 'undici';
 import type { Dispatcher } from 'undici';
 import type { HttpAnswer } from '../domain/attempts';
 import { connectionFault } from '../domain/connection-errors';
-import { untilFirst } from '../domain/signals';
 import type { AddressPolicy } from '../schemas/target-addresses';
 import type { SuccessCheck } from '../schemas/targets';
 import { AddressRefused, guardedConnector, type LookUp } from './addresses';
+import { exchange, type Exchanged } from './exchange';
 import { checkBody } from './success-check';
 
 /** Bytes of an answer that are read; what follows is left unread. */
@@ -65,19 +66,19 @@ export function httpTargets(options: HttpTargetsOptions): {
   readonly call: CallTarget;
   close(): Promise<void>;
 } {
-  const agents = new Map<string, Agent>();
+  let pool: { readonly policy: AddressPolicy; readonly agent: Agent } | null = null;
   /** Of `fresh` calls under way. */
   const own = new Set<Agent>();
   const agentOf = (policy: AddressPolicy): Agent => {
-    const key = JSON.stringify(policy);
-    const known = agents.get(key);
-    if (known !== undefined) return known;
-    // Calls under way on the pools before end as they end.
-    for (const old of agents.values()) old.close().catch(() => undefined);
-    agents.clear();
-    const agent = agentUnder(policy, options);
-    agents.set(key, agent);
-    return agent;
+    if (pool?.policy === policy) return pool.agent;
+    if (pool !== null && isDeepStrictEqual(pool.policy, policy)) {
+      pool = { policy, agent: pool.agent };
+      return pool.agent;
+    }
+    // Calls under way on the pool before end as they end.
+    pool?.agent.close().catch(() => undefined);
+    pool = { policy, agent: agentUnder(policy, options) };
+    return pool.agent;
   };
   const callFresh = async (policy: AddressPolicy, call: TargetCall): Promise<TargetReport> => {
     const agent = agentUnder(policy, options);
@@ -95,7 +96,8 @@ export function httpTargets(options: HttpTargetsOptions): {
       return call.fresh === true ? callFresh(policy, call) : callTarget(agentOf(policy), call);
     },
     close: async () => {
-      await Promise.all([...agents.values(), ...own].map((agent) => agent.close()));
+      const open = pool === null ? [...own] : [pool.agent, ...own];
+      await Promise.all(open.map((agent) => agent.close()));
     },
   };
 }
@@ -117,41 +119,40 @@ function agentUnder(policy: AddressPolicy, options: HttpTargetsOptions): Agent {
   });
 }
 
+type Answered = Extract<Exchanged, { kind: 'answered' }>;
+
 async function callTarget(agent: Dispatcher, call: TargetCall): Promise<TargetReport> {
-  const deadline = AbortSignal.timeout(call.timeoutMs);
-  try {
-    return await untilFirst([deadline, call.signal], async (signal) => {
-      const response = await request(call.url, {
-        method: call.method ?? 'POST',
-        dispatcher: agent,
-        headers: call.headers,
-        body: call.body,
-        signal,
-        // Tells the other side that no other request will come on it.
-        reset: call.fresh === true,
-      });
-      const body = await readCapped(response.body);
-      return report(call, response, body);
-    });
-  } catch (error) {
-    return failure(error, deadline.aborted, call.timeoutMs);
-  }
+  const { origin, pathname, search } = new URL(call.url);
+  const request: Dispatcher.DispatchOptions = {
+    origin,
+    path: `${pathname}${search}`,
+    method: call.method ?? 'POST',
+    headers: call.headers,
+    body: call.body,
+    // Tells the other side that no other request will come on it.
+    reset: call.fresh === true,
+  };
+  const { timeoutMs, signal } = call;
+  const limits = { capBytes: ANSWER_CAP_BYTES, timeoutMs, signal };
+  const exchanged = await exchange(agent, request, limits);
+  if (exchanged.kind === 'answered') return report(call, exchanged);
+  return failure(exchanged.error, exchanged.timedOut, timeoutMs);
 }
 
-function report(call: TargetCall, response: Dispatcher.ResponseData, body: Buffer): TargetReport {
-  const retryAfter = response.headers['retry-after'];
+function report(call: TargetCall, { status, headers, body }: Answered): TargetReport {
+  const retryAfter = headers['retry-after'];
   const checked = call.success === null ? null : checkBody(body, call.success);
   return {
     answer: {
       kind: 'answered',
-      status: response.statusCode,
+      status,
       // Two header lines contradict each other: the profile alone decides.
       retryAfter: typeof retryAfter === 'string' ? retryAfter : null,
       bodyAccepted: checked === null ? null : checked === 'passes',
       ...(checked === 'absent' ? { bodyUnclear: true } : {}),
     },
-    detail: `the target answered ${response.statusCode}`,
-    answerSha256: createHash('sha256').update(body).digest('hex'),
+    detail: `the target answered ${status}`,
+    answerSha256: hash('sha256', body, 'hex'),
     answerHead: headOf(body, call.redact),
   };
 }
@@ -164,18 +165,6 @@ function headOf(body: Buffer, redact: TargetCall['redact']): string {
         redact(body.toString('utf8')).slice(0, ANSWER_HEAD_BYTES);
   // Postgres text holds no NUL.
   return head.replaceAll('\0', '\uFFFD');
-}
-
-async function readCapped(body: Dispatcher.ResponseData['body']): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    size += chunk.length;
-    // Leaving the loop destroys the stream, and with it the connection.
-    if (size >= ANSWER_CAP_BYTES) break;
-  }
-  return Buffer.concat(chunks).subarray(0, ANSWER_CAP_BYTES);
 }
 
 function failure(error: unknown, timedOut: boolean, timeoutMs: number): TargetReport {

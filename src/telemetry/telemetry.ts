@@ -9,6 +9,7 @@ import type { DeploymentFigures } from '../schemas/deployment-figures';
 import type { DeliveryMetrics } from '../services/delivery-metrics';
 import { deploymentMetrics } from './deployment-metrics';
 import { boundedLabelSets } from './label-sets';
+import { tally } from './tally';
 
 /** The most combinations of tenant and connector that one process tells apart. */
 export const MAX_LABEL_SETS = 1_000;
@@ -75,7 +76,7 @@ function createInstruments(
   provider: MeterProvider,
 ): Pick<Telemetry, 'deliveries' | 'ingressRequest'> {
   const meter = provider.getMeter(SCOPE);
-  const deliveries = meter.createCounter('connectsoft.factory.integration.deliveries', {
+  const deliveries = tally(meter, 'connectsoft.factory.integration.deliveries', {
     description: 'Deliveries that came into a state.',
     unit: '{delivery}',
   });
@@ -84,7 +85,7 @@ function createInstruments(
     unit: 's',
     advice: { explicitBucketBoundaries: LATENCY_BOUNDARIES_S },
   });
-  const requests = meter.createCounter('waybill.ingress_requests', {
+  const requests = tally(meter, 'waybill.ingress_requests', {
     description: 'Requests to ingresses by outcome.',
     unit: '{request}',
   });
@@ -93,15 +94,17 @@ function createInstruments(
   return {
     deliveries: {
       reached: (state, { tenantId, connectorId, direction, lane }) => {
-        const labels = byTenant({ tenant: tenantId, connector: connectorId });
-        deliveries.add(1, { ...labels, direction, lane, state });
+        const { tenant, connector } = byTenant({ tenant: tenantId, connector: connectorId });
+        deliveries({ tenant, connector, direction, lane, state });
       },
       dispatchedAfter: (seconds, { connectorId, direction, lane }) => {
-        latency.record(seconds, { ...byConnector({ connector: connectorId }), direction, lane });
+        const { connector } = byConnector({ connector: connectorId });
+        latency.record(seconds, { connector, direction, lane });
       },
     },
     ingressRequest: (outcome, { tenantId, connectorId }) => {
-      requests.add(1, { ...byTenant({ tenant: tenantId, connector: connectorId }), outcome });
+      const { tenant, connector } = byTenant({ tenant: tenantId, connector: connectorId });
+      requests({ tenant, connector, outcome });
     },
   };
 }

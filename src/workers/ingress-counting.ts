@@ -20,6 +20,8 @@ export function ingressCounting(telemetry: Telemetry): HttpDeps['count'] {
   return (outcome, about) => {
     telemetry.ingressRequest(outcome, about);
     const state = BORN[outcome];
-    if (state !== null) telemetry.deliveries.reached(state, { ...about, direction: 'inbound' });
+    if (state === null) return;
+    const { tenantId, connectorId, lane } = about;
+    telemetry.deliveries.reached(state, { tenantId, connectorId, lane, direction: 'inbound' });
   };
 }

@@ -260,7 +260,7 @@ export class Harness {
     const data = this.db.as('waybill_data');
     const opened = await openAttempt(data, ref, 'test');
     if (opened.answer !== 'opened') throw new Error(`the attempt was not opened: ${opened.answer}`);
-    const receipt = await nextReceipt(this.key, {
+    const receipt = nextReceipt(this.key, {
       ref,
       facts: opened.info,
       atMs: Date.parse(opened.info.now),

@@ -18,7 +18,7 @@ export async function attempted(
 ): Promise<void> {
   const { info } = await open(db, ref);
   const common = commonData(ref, info);
-  const receipt = await nextReceipt(await testKey(), {
+  const receipt = nextReceipt(await testKey(), {
     ref,
     facts: info,
     atMs: Date.parse(info.now),

@@ -144,6 +144,31 @@ test('a connection that breaks after the request is a lost answer', async () => 
   expect((await call(url)).answer).toEqual({ kind: 'lost', reason: 'answer_lost' });
 });
 
+test('what only announces an answer is none, and a change of protocol is a lost one', async () => {
+  const url = await serve((_request, response) => {
+    response.writeEarlyHints({ link: '</a>; rel=preload' }, () =>
+      response.writeHead(202).end('ok'),
+    );
+  });
+  expect(await call(url)).toMatchObject({ answer: { status: 202 }, answerHead: 'ok' });
+  const other = await serve((request) => {
+    request.socket.end(
+      'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n',
+    );
+  });
+  expect((await call(other)).answer).toEqual({ kind: 'lost', reason: 'answer_lost' });
+});
+
+test('a call that ends before it begins sends nothing', async () => {
+  let reached = 0;
+  const url = await serve((_request, response) => {
+    reached += 1;
+    response.end();
+  });
+  const report = await call(url, { signal: AbortSignal.abort() });
+  expect([report.answer.kind, reached]).toEqual(['lost', 0]);
+});
+
 test('an aborted call is a lost answer at once', async () => {
   const url = await serve(() => undefined);
   const abort = new AbortController();
