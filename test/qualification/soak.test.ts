@@ -25,8 +25,8 @@ describe('the schedule', () => {
     // So it is on every machine and in every version: a report can be repeated.
     expect(soakSchedule(TEN_MINUTES).slice(0, 3)).toEqual([
       { kind: 'link', conduct: 'slow-answer', atMs: 6_921 },
+      { kind: 'publish', change: 'express-lane', atMs: 13_827 },
       { kind: 'clock', process: 'worker-2', aheadMs: 3_600_000, atMs: 16_343 },
-      { kind: 'freeze', process: 'host-acme-tickets-1', atMs: 18_715 },
     ]);
   });
 
@@ -47,6 +47,7 @@ describe('the schedule', () => {
         if (fault.kind === 'clock') by(`clock of ${fault.process}`, fault.aheadMs === 0 ? -1 : 1);
         if (fault.kind === 'target') by('target', fault.status === null ? -1 : 1);
         if (fault.kind === 'disk') by('disk', fault.full ? 1 : -1);
+        if (fault.kind === 'publish') by('lane', fault.change === 'express-lane' ? 1 : -1);
         if ([...balance.values()].some((one) => one !== 0 && one !== 1)) odd.push(fault);
       }
       expect(odd).toEqual([]);
@@ -57,10 +58,10 @@ describe('the schedule', () => {
   test('has every kind of fault, of every strand, in ten minutes', () => {
     const schedule = soakSchedule(TEN_MINUTES);
     expect([...new Set(schedule.map(strandOf))].sort()).toEqual([
-      ...['disk', 'gateways', 'hosts', 'lifecycle', 'link', 'postgres', 'target', 'temporal'],
-      'workers',
+      ...['disk', 'gateways', 'hosts', 'lane', 'lifecycle', 'link', 'postgres', 'target'],
+      ...['temporal', 'workers'],
     ]);
-    expect(new Set(schedule.map(({ kind }) => kind)).size).toBe(8);
+    expect(new Set(schedule.map(({ kind }) => kind)).size).toBe(9);
     const clocks = schedule.flatMap((fault) => (fault.kind === 'clock' ? [fault.process] : []));
     expect([...new Set(clocks)].sort()).toEqual(['gateway-1', 'gateway-2', 'worker-1', 'worker-2']);
   });
@@ -71,12 +72,23 @@ describe('the schedule', () => {
     expect(families[1]?.faults).toEqual(soakSchedule(TEN_MINUTES));
     expect(families[1]?.acceptance).toMatchObject(SOUND_LEDGER);
   });
+
+  test('demands both lanes of the subscription that changes it, unless it is over before that', () => {
+    const what = 'lanes of the subscription that changed it';
+    const accepted = (durationMs: number) =>
+      soakPlan({ seed: 7, durationMs }).families[1]?.acceptance[what];
+    expect(accepted(600_000)).toBe('durable express');
+    expect(accepted(30_000)).toBe('durable');
+  });
 });
 
 describe('the ledger', () => {
   let db: TestDatabase;
   let provider: TestDatabase;
-  const accepted = { actions: ['one', 'two'], events: { durable: ['event-1'], express: [] } };
+  const accepted = {
+    actions: ['one', 'two'],
+    events: { durable: ['event-1'], express: [], switched: [] },
+  };
   const target: TargetEntry[] = [];
 
   const readsOf = (database: TestDatabase) => ({
@@ -154,12 +166,13 @@ describe('the ledger', () => {
   });
 
   test('misses what was accepted and is not there', async () => {
-    const events = { durable: ['event-1', 'event-2'], express: ['event-3'] };
+    const events = { durable: ['event-1', 'event-2'], express: ['event-3'], switched: ['event-4'] };
     const lost = { actions: [...accepted.actions, 'lost'], events };
     expect(notSound(await ledger(lost))).toEqual([
       'accepted actions that are not there',
       'durable: accepted events that are not there',
       'express: accepted events that are not there',
+      'accepted events of a changed lane that are not there',
     ]);
   });
 
@@ -255,6 +268,20 @@ describe('the ledger', () => {
       missing,
       'express: deliveries with attempts that overlap',
       "express: attempts by the loop that are not the loop's",
+    ]);
+  });
+
+  test('counts what is of a subscription that changed its lane in the lane of its row, and in both where it is there twice', async () => {
+    const events = { durable: [], express: [], switched: ['event-1'] };
+    expect(await ledger({ ...accepted, events })).toEqual(SOUND_LEDGER);
+    const besides = `insert into waybill.deliveries
+      select (jsonb_populate_record(d, jsonb_build_object('delivery_id', gen_random_uuid(),
+        'dedup_key', 'other', 'lane', 'express'))).* from waybill.deliveries d`;
+    expect(await red(besides)).toEqual([
+      'durable: events that are there more than once',
+      'express: events that are there more than once',
+      'express: acknowledged deliveries that the target did not take',
+      'ends without their receipt',
     ]);
   });
 
