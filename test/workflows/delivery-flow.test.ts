@@ -161,10 +161,8 @@ describe.each(LANES)('in the lane %s', (lane) => {
     const behind = await rig.deliver(busy, UNPOLLED);
 
     const report = { connectionId: 'main', state: 'revoked', version: 1 } as const;
-    const event = {
-      ...{ specversion: '1.0', type: CONNECTION_STATE_CHANGED },
-      ...{ id: lane, source: '/connections', data: report },
-    } as const;
+    const about = { specversion: '1.0', type: CONNECTION_STATE_CHANGED } as const;
+    const event = { ...about, id: lane, source: '/connections', data: report };
     const control = rig.db.as('waybill_control');
     expect(await takeConnectionReport(control, tenantId(tenant), event, 'ada')).toBe('applied');
     const sent = new Map([
