@@ -8,6 +8,7 @@ import { p16 } from './benchmarks/p16';
 import { p16Sustained } from './benchmarks/p16-sustained';
 import { p17 } from './benchmarks/p17';
 import { p18 } from './benchmarks/p18';
+import { p18Express } from './benchmarks/p18-express';
 import { p18Replay } from './benchmarks/p18-replay';
 import { p20 } from './benchmarks/p20';
 import { p21 } from './benchmarks/p21';
@@ -21,7 +22,7 @@ import { p8 } from './benchmarks/p8';
 
 export const BENCHMARKS: readonly Benchmark[] = [
   ...[p1, p3, p5, p6, p7, p8],
-  ...[p13, p14, p15, p16, p16Sustained, p17, p18, p18Replay, p20, p21, p22, p23],
+  ...[p13, p14, p15, p16, p16Sustained, p17, p18, p18Express, p18Replay, p20, p21, p22, p23],
 ];
 
 /** @throws Error naming what exists, for an id that does not */

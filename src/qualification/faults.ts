@@ -48,7 +48,12 @@ export const BOUNDARIES = [
 ] as const;
 export type Boundary = (typeof BOUNDARIES)[number];
 
-export type FleetChange = 'revoke-credential' | 'restore-credential' | 'revoke-package';
+/** Which lane the subscription that changes it has from now on. */
+export const LANE_CHANGES = ['express-lane', 'durable-lane'] as const;
+export type LaneChange = (typeof LANE_CHANGES)[number];
+
+export type FleetChange =
+  'revoke-credential' | 'restore-credential' | 'revoke-package' | LaneChange;
 
 /** What the way between worker and host does with the next request to carry an action out. */
 export const CONDUCTS = [

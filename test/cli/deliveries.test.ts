@@ -52,7 +52,10 @@ async function settled(id: string, state: string): Promise<void> {
   await until(`${id} is ${state}`, async () => ((await show(id)).state === state ? true : null));
 }
 
-test('list finds a failed delivery by state and time, as a table and as JSON', async () => {
+test('list finds a failed delivery by state and time, and says its lane, as a table and as JSON', async () => {
+  const { rig } = faults;
+  const quick = await rig.accept(await rig.catalog({ lane: 'express', subscription: 'quick' }));
+  await rig.reaches(quick, 'Failed');
   const args = ['deliveries', 'list', '--state', 'Failed', '--since', '1h'];
   const forPeople = await waybill(args, env);
   expect(forPeople).toMatchObject({ code: 0, stderr: '' });
@@ -60,9 +63,18 @@ test('list finds a failed delivery by state and time, as a table and as JSON', a
   expect(forPeople.stdout).toMatch(
     new RegExp(`^${failed} +Failed +release +pushes +durable `, 'm'),
   );
+  expect(forPeople.stdout).toMatch(
+    new RegExp(`^${quick.deliveryId} +Failed +push +quick +express `, 'm'),
+  );
   const { stdout } = await waybill([...args, '--json'], env);
   const page = DeliveryPage.parse(JSON.parse(stdout));
-  expect(page.deliveries.map(({ deliveryId }) => deliveryId)).toContain(failed);
+  const lanes = page.deliveries.map(({ deliveryId, lane }) => [deliveryId, lane]);
+  expect(lanes).toEqual(
+    expect.arrayContaining([
+      [failed, 'durable'],
+      [quick.deliveryId, 'express'],
+    ]),
+  );
   const narrow = ['--event', 'release', '--direction', 'inbound', '--since', '1h'];
   const found = await waybill(['deliveries', 'list', ...narrow, '--json'], env);
   expect(found.stdout).toContain(failed);

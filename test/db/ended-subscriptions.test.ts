@@ -4,6 +4,7 @@ import { claimUnattended, closeAttempt, openAttempt } from '../../src/db/deliver
 import { wakeEnded } from '../../src/db/subscriptions';
 import { deliveryId, tenantId } from '../../src/domain/ids';
 import { insertCatalog, type CatalogFixture } from '../support/catalog-fixture';
+import { askNext } from '../support/next-attempt';
 import { open, receive, retryIn } from '../support/stored-deliveries';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 import { until } from '../support/until';
@@ -92,6 +93,19 @@ describe('what cannot be told at that moment is told later', () => {
     await until('its row is free', async () => ((await wake()) === 1 ? true : null));
     expect(await due()).toEqual(ids.map((id) => ({ id, wake: true })));
   });
+});
+
+test('is claimed by the loop all the same, and is its workflow’s then, to fail', async () => {
+  await db.rows(`update waybill.subscriptions set lane = 'express'`);
+  const ref = await receive(db, pushes);
+  await db.rows(`update waybill.instances set status = 'revoked'`);
+  await end();
+  const why = { answer: 'must_fail', info: { reason: 'instance_revoked' } };
+  expect(await askNext(db, ref)).toMatchObject(why);
+  expect(await db.rows(`select driver, attempts from waybill.deliveries`)).toEqual([
+    { driver: 'workflow', attempts: 0 },
+  ]);
+  expect(await openAttempt(db.as('waybill_data'), ref, 'workflow')).toMatchObject(why);
 });
 
 test('fails for the revoked instance, which is why the subscription ended', async () => {

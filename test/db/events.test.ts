@@ -13,7 +13,9 @@ import {
 import { feedEnd, readEvents, sequenceEvents } from '../../src/db/events';
 import { cloudEvent, EVENT_TOPICS } from '../../src/domain/events';
 import { tenantId } from '../../src/domain/ids';
+import { LANES } from '../../src/domain/lanes';
 import { insertCatalog, type CatalogFixture } from '../support/catalog-fixture';
+import { openNext } from '../support/next-attempt';
 import { outboxOf, placesOf, tell } from '../support/outbox';
 import {
   ACKNOWLEDGED,
@@ -47,15 +49,18 @@ async function eventsBehind(after: number | null = null) {
 const sequence = () => sequenceEvents(db.as('waybill_operations'), 1_000);
 
 describe('a change of a delivery', () => {
-  test('is told with the state it tells of: verified, dispatched', async () => {
-    const ref = await receive(db, fixture);
-    expect(await outboxOf(db, ref)).toEqual([]);
-    const { attempt } = (await open(db, ref)).info;
-    expect(await outboxOf(db, ref)).toEqual(['1 DeliveryReceived']);
-    const last = receipt('acknowledged');
-    await closeAttempt(db.as('waybill_data'), { ...ref, attempt }, ACKNOWLEDGED, last);
-    expect(await outboxOf(db, ref)).toEqual(['1 DeliveryReceived', '2 DeliveryDispatched']);
-  });
+  test.each(LANES)(
+    'is told with the state it tells of: verified, dispatched (%s)',
+    async (lane) => {
+      const ref = await receive(db, await insertCatalog(db, { lane, subscription: lane }));
+      expect(await outboxOf(db, ref)).toEqual([]);
+      const { attempt } = (await openNext(db, ref)).info;
+      expect(await outboxOf(db, ref)).toEqual(['1 DeliveryReceived']);
+      const last = receipt('acknowledged');
+      await closeAttempt(db.as('waybill_data'), { ...ref, attempt }, ACKNOWLEDGED, last);
+      expect(await outboxOf(db, ref)).toEqual(['1 DeliveryReceived', '2 DeliveryDispatched']);
+    },
+  );
 
   test('is told of one that failed and was replayed', async () => {
     const { ref, last } = await failedDelivery(db, fixture);

@@ -73,6 +73,28 @@ test('of copies that arrive together the first is the delivery; other bytes are 
   ]);
 });
 
+test('each is in the lane of its own subscription, and only what is accepted waits for the loop', async () => {
+  const quick = await insertCatalog(db, { subscription: 'quick', lane: 'express' });
+  const express = (dedupKey: string) => verifiedRequest(quick, { dedupKey });
+  const mixed = [request('lane-1'), express('lane-2'), express('lane-2'), request('lane-3')];
+  expect(await together(...mixed)).toMatchObject([
+    { outcome: 'accepted', lane: 'durable' },
+    { outcome: 'accepted', lane: 'express' },
+    { outcome: 'duplicate' },
+    { outcome: 'accepted', lane: 'durable' },
+  ]);
+  const rows = await db.rows(
+    `select dedup_key as key, state, lane, driver from waybill.deliveries
+      where dedup_key like 'lane-%' order by dedup_key, state desc`,
+  );
+  expect(rows).toEqual([
+    { key: 'lane-1', state: 'Received', lane: 'durable', driver: 'workflow' },
+    { key: 'lane-2', state: 'Received', lane: 'express', driver: 'loop' },
+    { key: 'lane-2', state: 'Deduplicated', lane: 'express', driver: 'workflow' },
+    { key: 'lane-3', state: 'Received', lane: 'durable', driver: 'workflow' },
+  ]);
+});
+
 test('one that is signed too long ago takes no key from a copy beside it', async () => {
   const signed = { signedAtMs: Date.now() - 400_000, toleranceMs: 300_000, aheadMs: 60_000 };
   const stale = verifiedRequest(acme, { dedupKey: 'stale', freshness: signed });

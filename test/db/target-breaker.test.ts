@@ -115,7 +115,7 @@ test('once its time is over one delivery is its probe, over all processes', asyn
 test('of what the express lane claims together one is its probe, and the others are their workflows’', async () => {
   await openBreaker();
   await flow.timeOver();
-  await flow.express();
+  await flow.lane('express');
   const refs = await flow.receives(6);
   const claimed = await flow.claims(10);
   expect(claimed.map(({ opened }) => opened.answer).sort()).toEqual([

@@ -6,6 +6,7 @@ import { BEFORE_ALL_GATES, releaseGated } from '../../src/db/deliveries';
 import { switchSubscription, switchTarget } from '../../src/db/target-flow';
 import type { DeliveryRef } from '../../src/domain/delivery-activities';
 import { tenantId } from '../../src/domain/ids';
+import { LANES } from '../../src/domain/lanes';
 import { insertCatalog } from '../support/catalog-fixture';
 import { receive, storedDelivery } from '../support/stored-deliveries';
 import { ACME, TargetFlow, WHO } from '../support/target-flows';
@@ -52,11 +53,12 @@ describe('a paused target', () => {
     expect((row?.opened ?? 0) + (row?.waiting ?? 0)).toBe(50);
   });
 
-  test('drains at its rate once it is resumed, the oldest first', async () => {
+  test.each(LANES)('drains at its rate once it is resumed, the oldest first (%s)', async (lane) => {
+    await flow.lane(lane);
     await flow.change('drain_per_second = 4');
     await flow.switch(true);
-    const refs = await flow.receives(10);
-    for (const ref of refs) await flow.why(ref);
+    const why = await flow.whyEach(await flow.receives(10), lane);
+    expect(why).toEqual(Array(10).fill('target_paused'));
     expect(await flow.release()).toBe(0);
     await flow.switch(false);
     expect([await flow.release(), await flow.release()]).toEqual([4, 0]);
@@ -77,16 +79,20 @@ describe('a paused target', () => {
     expect(turn?.ms).toBeGreaterThan(-1_000);
   });
 
-  test('lets what waits say that its turn comes, and what is new go at once', async () => {
-    await flow.switch(true);
-    const waiting = await flow.receive();
-    await flow.why(waiting);
-    await flow.switch(false);
-    expect(await flow.why(waiting)).toBe('draining');
-    expect(await flow.why(await flow.receive())).toBe('opened');
-    expect(await flow.release()).toBe(1);
-    expect(await flow.why(waiting)).toBe('opened');
-  });
+  test.each(LANES)(
+    'lets what waits say that its turn comes, and what is new go at once (%s)',
+    async (lane) => {
+      await flow.lane(lane);
+      await flow.switch(true);
+      const waiting = await flow.receive();
+      await flow.whyEach([waiting], lane);
+      await flow.switch(false);
+      expect(await flow.why(waiting)).toBe('draining');
+      expect(await flow.whyEach([await flow.receive()], lane)).toEqual(['opened']);
+      expect(await flow.release()).toBe(1);
+      expect(await flow.why(waiting)).toBe('opened');
+    },
+  );
 
   test('is audited with who and why', async () => {
     await flow.switch(true);
@@ -111,13 +117,15 @@ describe('a paused subscription', () => {
   const switched = (on: boolean, id = flow.fixture.subscription) =>
     switchSubscription(db.as('waybill_data'), { tenantId: ACME, id, pause: on, ...WHO });
 
-  test('collects, and drains at its own rate once it is resumed', async () => {
+  test.each(LANES)('collects, and drains at its own rate once it is resumed (%s)', async (lane) => {
+    await flow.lane(lane);
     await db.rows(
       `update waybill.subscriptions set drain_per_second = 2 where subscription_id = $1`,
       [flow.fixture.subscription],
     );
     expect([await switched(true), await switched(true)]).toEqual(['changed', 'unchanged']);
-    for (const ref of await flow.receives(5)) expect(await flow.why(ref)).toBe('paused');
+    const why = await flow.whyEach(await flow.receives(5), lane);
+    expect(why).toEqual(Array(5).fill('paused'));
     expect(await flow.release()).toBe(0);
     expect([await switched(false), await switched(false)]).toEqual(['changed', 'unchanged']);
     expect([await flow.release(), await flow.release()]).toEqual([2, 0]);
@@ -175,7 +183,7 @@ describe('a busy target', () => {
     await flow.change('max_in_flight = 3');
     const [first, second] = (await flow.receives(2)) as [DeliveryRef, DeliveryRef];
     const no = await flow.begins(first);
-    await flow.express();
+    await flow.lane('express');
     await flow.receives(5);
     expect(await flow.claims(10)).toHaveLength(2);
     expect(await flow.claims(10)).toEqual([]);

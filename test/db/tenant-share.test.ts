@@ -3,6 +3,7 @@
  * Targets are not called here; outcomes are given.
  */
 import type { DeliveryRef } from '../../src/domain/delivery-activities';
+import type { Lane } from '../../src/domain/lanes';
 import { insertCatalog } from '../support/catalog-fixture';
 import { receive } from '../support/stored-deliveries';
 import { TargetFlow } from '../support/target-flows';
@@ -27,10 +28,10 @@ const share = (most: number) =>
 afterEach(() => share(75));
 
 /** One delivery at each of so many targets, no two of them the same. */
-const spread = async (targets: number, tenant = 'acme') =>
+const spread = async (targets: number, tenant = 'acme', lane: Lane = 'durable') =>
   await Promise.all(
     Array.from({ length: targets }, async (_, at) =>
-      receive(db, await insertCatalog(db, { tenant, subscription: `t${count}-${at}` })),
+      receive(db, await insertCatalog(db, { tenant, lane, subscription: `t${count}-${at}` })),
     ),
   );
 const answers = (refs: readonly DeliveryRef[]) => Promise.all(refs.map((ref) => flow.why(ref)));
@@ -43,6 +44,18 @@ test('a tenant has no more under way at all of its targets than its share, howev
   expect(said.filter((one) => one === 'tenant_busy')).toHaveLength(6);
   expect(await underWay()).toBe(before + 3);
   expect(await flow.release()).toBe(0);
+});
+
+test('of what waits for the loop no more are claimed than its share; the others are not held', async () => {
+  await share((await underWay()) + 3);
+  await spread(5, 'acme', 'express');
+  const claimed = await flow.claims(9);
+  expect(claimed.map(({ opened }) => opened.answer)).toEqual(['opened', 'opened', 'opened']);
+  expect(await flow.claims(9)).toEqual([]);
+  const [first] = claimed;
+  if (first === undefined) throw new Error('three were claimed');
+  await flow.ends(first.ref, 1, 'answers');
+  expect(await flow.claims(9)).toHaveLength(1);
 });
 
 test('a tenant that has used up its share holds up no other one', async () => {

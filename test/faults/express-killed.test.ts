@@ -45,6 +45,7 @@ const endOf = (ref: DeliveryRef) => faults.rig.handle(ref).result() as Promise<u
 
 test.each<{ point: PointName; calls: number }>([
   { point: 'express.claimed', calls: 1 },
+  { point: 'attempt.opened', calls: 1 },
   { point: 'attempt.answered', calls: 2 },
 ])('a claim whose owner died at $point is handed over as unknown', async ({ point, calls }) => {
   const { rig } = faults;

@@ -2,6 +2,9 @@
  * SIGKILL of a real worker process between any two steps of a delivery. Doubled: nothing. Verdict:
  * the target's own records, the rows, the events and the receipt chain.
  */
+import { randomUUID } from 'node:crypto';
+import type { DeliveryRef } from '../../src/domain/delivery-activities';
+import { LANES, type Lane } from '../../src/domain/lanes';
 import type { PointName } from '../../src/points';
 import type { CatalogFixture } from '../support/catalog-fixture';
 import { FaultRig } from '../support/fault-rig';
@@ -39,17 +42,33 @@ test.each(STEPS)('a worker killed at $point loses nothing', async ({ point, call
   await heir.stop();
 });
 
-test.each<{ point: PointName }>([{ point: 'attend.claimed' }, { point: 'attend.started' }])(
-  'a loop killed at $point leaves the delivery to the next one',
-  async ({ point }) => {
+/** One that waits for a workflow that nobody has started: of the express lane, its second attempt. */
+const STRANDED: Readonly<Record<Lane, () => Promise<DeliveryRef>>> = {
+  durable: () => faults.rig.accept(fixture),
+  express: async () => {
     const { rig } = faults;
-    const ref = await rig.accept(fixture);
+    const quick = await rig.catalog({ lane: 'express', subscription: `stranded-${randomUUID()}` });
+    rig.receiver.answers.push({ status: 503 });
+    const ref = await rig.accept(quick);
+    const lane = rig.expressLane({ start: () => Promise.resolve() });
+    await lane.round();
+    await lane.drain(5_000);
+    return ref;
+  },
+};
+const ATTENDING: readonly PointName[] = ['attend.claimed', 'attend.started'];
+
+test.each(LANES.flatMap((lane) => ATTENDING.map((point) => ({ point, lane }))))(
+  'a loop killed at $point leaves the delivery of the lane $lane to the next one',
+  async ({ point, lane }) => {
+    const { rig } = faults;
+    const ref = await STRANDED[lane]();
     const doomed = await faults.worker(point);
     await doomed.heldAt(point);
     await doomed.kill();
     const heir = await faults.worker();
     await rig.reaches(ref, 'Acknowledged', 30_000);
-    expect(rig.receiver.of(ref.deliveryId)).toHaveLength(1);
+    expect(rig.receiver.of(ref.deliveryId)).toHaveLength(lane === 'durable' ? 1 : 2);
     await faults.expectOneEnd(ref);
     await heir.stop();
   },

@@ -1,13 +1,11 @@
 /**
- * The schedule of a soak, and the ledger at its end. Real: Postgres, signatures, the product's own steps, the
+ * The ledger at the end of a soak. Real: Postgres, signatures, the product's own steps, the
  * provider's records. Nothing is broken here but the records: each doctored one is found in its own count.
  */
 import { SOUND_LEDGER, type Ledger } from '../../src/qualification/families/soak';
 import { ledgerOf, type Accepted, type TargetEntry } from '../../src/qualification/judging/ledger';
 import { poolOf } from '../../src/qualification/site/databases';
-import { soakPlan } from '../../src/qualification/plan';
 import { postgresLedger } from '../../src/qualification/provider/postgres-ledger';
-import { strandOf, soakSchedule } from '../../src/qualification/soak/schedule';
 import { publicKeySet } from '../../src/signing/keys';
 import { Rig } from '../registry/fixture';
 import { postgresFixture } from '../registry/postgres-fixture';
@@ -16,67 +14,13 @@ import { acknowledged } from '../support/signed-chains';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 import { cancelAction, testKey } from '../support/test-signer';
 
-const TEN_MINUTES = { seed: 7, durationMs: 600_000 };
-
-describe('the schedule', () => {
-  test('is the same for the same seed and length, and another one for another seed', () => {
-    expect(soakSchedule(TEN_MINUTES)).toEqual(soakSchedule({ ...TEN_MINUTES }));
-    expect(soakSchedule({ ...TEN_MINUTES, seed: 8 })).not.toEqual(soakSchedule(TEN_MINUTES));
-    // So it is on every machine and in every version: a report can be repeated.
-    expect(soakSchedule(TEN_MINUTES).slice(0, 3)).toEqual([
-      { kind: 'link', conduct: 'slow-answer', atMs: 6_921 },
-      { kind: 'clock', process: 'worker-2', aheadMs: 3_600_000, atMs: 16_343 },
-      { kind: 'freeze', process: 'host-acme-tickets-1', atMs: 18_715 },
-    ]);
-  });
-
-  test('is in order, mends whatever it breaks, and is over in time', () => {
-    for (let seed = 0; seed < 50; seed += 1) {
-      const schedule = soakSchedule({ seed, durationMs: 600_000 });
-      expect(schedule.map(({ atMs }) => atMs)).toEqual(
-        schedule.map(({ atMs }) => atMs).sort((one, other) => one - other),
-      );
-      expect(schedule.at(-1)?.atMs).toBeLessThanOrEqual(600_000);
-      const balance = new Map<string, number>();
-      const odd: unknown[] = [];
-      const by = (key: string, change: number) =>
-        balance.set(key, (balance.get(key) ?? 0) + change);
-      for (const fault of schedule) {
-        if (fault.kind === 'kill' || fault.kind === 'freeze') by(fault.process, 1);
-        if (fault.kind === 'start' || fault.kind === 'wake') by(fault.process, -1);
-        if (fault.kind === 'clock') by(`clock of ${fault.process}`, fault.aheadMs === 0 ? -1 : 1);
-        if (fault.kind === 'target') by('target', fault.status === null ? -1 : 1);
-        if (fault.kind === 'disk') by('disk', fault.full ? 1 : -1);
-        if ([...balance.values()].some((one) => one !== 0 && one !== 1)) odd.push(fault);
-      }
-      expect(odd).toEqual([]);
-      expect([...balance.values()].every((one) => one === 0)).toBe(true);
-    }
-  });
-
-  test('has every kind of fault, of every strand, in ten minutes', () => {
-    const schedule = soakSchedule(TEN_MINUTES);
-    expect([...new Set(schedule.map(strandOf))].sort()).toEqual([
-      ...['disk', 'gateways', 'hosts', 'lifecycle', 'link', 'postgres', 'target', 'temporal'],
-      'workers',
-    ]);
-    expect(new Set(schedule.map(({ kind }) => kind)).size).toBe(8);
-    const clocks = schedule.flatMap((fault) => (fault.kind === 'clock' ? [fault.process] : []));
-    expect([...new Set(clocks)].sort()).toEqual(['gateway-1', 'gateway-2', 'worker-1', 'worker-2']);
-  });
-
-  test('is the data of its case, after the baseline', () => {
-    const { families } = soakPlan(TEN_MINUTES);
-    expect(families.map(({ name }) => name)).toEqual(['baseline', 'soak']);
-    expect(families[1]?.faults).toEqual(soakSchedule(TEN_MINUTES));
-    expect(families[1]?.acceptance).toMatchObject(SOUND_LEDGER);
-  });
-});
-
 describe('the ledger', () => {
   let db: TestDatabase;
   let provider: TestDatabase;
-  const accepted = { actions: ['one', 'two'], events: { durable: ['event-1'], express: [] } };
+  const accepted = {
+    actions: ['one', 'two'],
+    events: { durable: ['event-1'], express: [], switched: [] },
+  };
   const target: TargetEntry[] = [];
 
   const readsOf = (database: TestDatabase) => ({
@@ -154,12 +98,13 @@ describe('the ledger', () => {
   });
 
   test('misses what was accepted and is not there', async () => {
-    const events = { durable: ['event-1', 'event-2'], express: ['event-3'] };
+    const events = { durable: ['event-1', 'event-2'], express: ['event-3'], switched: ['event-4'] };
     const lost = { actions: [...accepted.actions, 'lost'], events };
     expect(notSound(await ledger(lost))).toEqual([
       'accepted actions that are not there',
       'durable: accepted events that are not there',
       'express: accepted events that are not there',
+      'accepted events of a changed lane that are not there',
     ]);
   });
 
@@ -255,6 +200,20 @@ describe('the ledger', () => {
       missing,
       'express: deliveries with attempts that overlap',
       "express: attempts by the loop that are not the loop's",
+    ]);
+  });
+
+  test('counts what is of a subscription that changed its lane in the lane of its row, and in both where it is there twice', async () => {
+    const events = { durable: [], express: [], switched: ['event-1'] };
+    expect(await ledger({ ...accepted, events })).toEqual(SOUND_LEDGER);
+    const besides = `insert into waybill.deliveries
+      select (jsonb_populate_record(d, jsonb_build_object('delivery_id', gen_random_uuid(),
+        'dedup_key', 'other', 'lane', 'express'))).* from waybill.deliveries d`;
+    expect(await red(besides)).toEqual([
+      'durable: events that are there more than once',
+      'express: events that are there more than once',
+      'express: acknowledged deliveries that the target did not take',
+      'ends without their receipt',
     ]);
   });
 

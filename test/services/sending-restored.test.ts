@@ -1,9 +1,10 @@
 /**
- * What was being sent when the database was restored from a backup, and the pace of sending. Real: Postgres,
+ * What was being sent when the database was restored from a backup, the pace of sending, and who sends. Real: Postgres,
  * attempts, the call. Doubled: the workflow, whose attempts this process makes, and the vendor.
  */
 import { v7 as uuidv7 } from 'uuid';
 import { claimUnattended, closeAttempt } from '../../src/db/deliveries';
+import { claimExpress, expressTenants } from '../../src/db/express-deliveries';
 import { beginRecovery, endRecovery } from '../../src/db/recovery';
 import { wakeEnded } from '../../src/db/subscriptions';
 import { deliveryId, tenantId } from '../../src/domain/ids';
@@ -68,6 +69,19 @@ test('only where the vendor knows repeats does it go on, and not before the reco
   expect(await attempt(keyed)).toMatchObject({ kind: 'acknowledged' });
   expect(await attempt(plain)).toMatchObject({ kind: 'settled', state: 'Failed' });
   expect(vendor.calls).toHaveLength(1);
+});
+
+test('no loop of the express lane makes a call that is sent: it is a workflow’s from its start', async () => {
+  const ref = await stored('send');
+  const claim = { owner: 'loop', limit: 10, onBroken: () => undefined };
+  expect(await expressTenants(db.as('waybill_operations'), '', 10)).toEqual([]);
+  expect(await claimExpress(db.as('waybill_data'), ref.tenantId, claim)).toEqual([]);
+  const [row] = await db.rows(
+    'select lane, driver, state from waybill.deliveries where delivery_id = $1',
+    [ref.deliveryId],
+  );
+  expect(row).toEqual({ lane: 'durable', driver: 'workflow', state: 'Received' });
+  expect(await attempt(ref)).toMatchObject({ kind: 'acknowledged' });
 });
 
 test("calls count for the tenant's share of what is under way", async () => {

@@ -6,7 +6,7 @@
 import { openAttempt } from '../../src/db/deliveries';
 import { claimExpress } from '../../src/db/express-deliveries';
 import type { AttemptAnswer, DeliveryRef } from '../../src/domain/delivery-activities';
-import type { OpenAttemptAnswer } from '../../src/schemas/delivery-rows';
+import type { OpenAttemptAnswer, OpenedAttempt } from '../../src/schemas/delivery-rows';
 import type { AttemptServices } from '../../src/services/attempt-services';
 import { carryOut } from '../../src/services/attempts';
 import type { DeliveryRig } from './delivery-rig';
@@ -37,6 +37,16 @@ export async function askNext(
   if (first === undefined) return openAttempt(data, ref, OWNER);
   if (first.ref.deliveryId !== ref.deliveryId) throw new Error('another one was claimed');
   return first.opened;
+}
+
+/** Its next attempt, open. */
+export async function openNext(
+  db: Pick<TestDatabase, 'rows' | 'as'>,
+  ref: DeliveryRef,
+): Promise<OpenedAttempt> {
+  const answer = await askNext(db, ref);
+  if (answer.answer !== 'opened') throw new Error(`was not opened: ${answer.answer}`);
+  return answer;
 }
 
 export interface NextAttemptOptions {

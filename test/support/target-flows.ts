@@ -4,6 +4,7 @@ import { claimExpress } from '../../src/db/express-deliveries';
 import { switchTarget } from '../../src/db/target-flow';
 import type { DeliveryRef } from '../../src/domain/delivery-activities';
 import { tenantId } from '../../src/domain/ids';
+import type { Lane } from '../../src/domain/lanes';
 import type { CatalogFixture } from './catalog-fixture';
 import { insertCatalog } from './catalog-fixture';
 import { ACKNOWLEDGED, open, receipt, receive, retryIn } from './stored-deliveries';
@@ -53,12 +54,11 @@ export class TargetFlow {
     return openAttempt(this.#db.as('waybill_data'), ref, 'worker');
   }
 
-  /** From now on what it receives is for the express lane. */
-  async express(): Promise<void> {
-    await this.#db.rows(
-      `update waybill.subscriptions set lane = 'express' where subscription_id = $1`,
-      [this.fixture.subscription],
-    );
+  /** From now on what it receives is for this lane. */
+  async lane(lane: Lane): Promise<void> {
+    await this.#db.rows(`update waybill.subscriptions set lane = $2 where subscription_id = $1`, [
+      ...[this.fixture.subscription, lane],
+    ]);
   }
 
   /** What the loop of the express lane claims. */
@@ -75,6 +75,15 @@ export class TargetFlow {
   async why(ref: DeliveryRef): Promise<string> {
     const answer = await this.open(ref);
     return answer.answer === 'held' ? String(answer.info.heldBy) : answer.answer;
+  }
+
+  /** The same of each, the oldest first, by whoever makes its next move: the loop claims all of them at once. */
+  async whyEach(refs: readonly DeliveryRef[], lane: Lane): Promise<string[]> {
+    if (lane === 'durable') return await Promise.all(refs.map((ref) => this.why(ref)));
+    const claimed = await this.claims(refs.length);
+    return claimed.map(({ opened }) =>
+      opened.answer === 'held' ? String(opened.info.heldBy) : opened.answer,
+    );
   }
 
   /** Opens an attempt and answers its number. */

@@ -1,11 +1,14 @@
 /**
- * Deliveries that wait for their target: breaker, pauses and room, on a real Temporal server, a real
- * Postgres and a real HTTP target. Nobody polls here: what waits is woken. Doubled: nothing.
+ * Deliveries that wait for their target: breaker, pauses and room, and the end of their connection, on a real
+ * Temporal server, a real Postgres and a real HTTP target. Nobody polls here: what waits is woken. Doubled:
+ * nothing.
  */
 import { switchSubscription, switchTarget } from '../../src/db/target-flow';
 import type { DeliveryRef } from '../../src/domain/delivery-activities';
 import { tenantId } from '../../src/domain/ids';
 import { LANES } from '../../src/domain/lanes';
+import { CONNECTION_STATE_CHANGED } from '../../src/schemas/api-connection-events';
+import { takeConnectionReport } from '../../src/services/connection-reports';
 import { DeliveryRig } from '../support/delivery-rig';
 import type { CatalogFixture } from '../support/catalog-fixture';
 import { QUICK_RETRY } from '../support/catalog-fixture';
@@ -126,5 +129,53 @@ describe.each(LANES)('in the lane %s', (lane) => {
     const other = await rig.catalog({ lane, subscription: `${lane}-healthy` });
     await rig.reaches(await rig.deliver(other, UNPOLLED), 'Acknowledged');
     for (const ref of refs) await rig.reaches(ref, 'Acknowledged');
+  });
+
+  test('what is pending of a revoked connection fails for that, wherever it waits, and nothing more is sent', async () => {
+    const tenant = `revoked-${lane}`;
+    const slow = { ...QUICK_RETRY, backoff: { kind: 'list', delaysMs: [600_000] } } as const;
+    const subscribe = (subscription: string) =>
+      rig.catalog({ lane, tenant, subscription, retry: slow, timeoutMs: 1_000 });
+    const [retried, paused, busy] = [
+      await subscribe('retried'),
+      await subscribe('paused'),
+      await subscribe('busy'),
+    ];
+    rig.receiver.answers.push({ status: 503 });
+    const due = await rig.deliver(retried, UNPOLLED);
+    await until('its next attempt is not due', async () =>
+      (await rig.row(due)).reason === 'status_refused' ? true : null,
+    );
+    const pause = { tenantId: tenantId(tenant), id: targetOf(paused), pause: true, ...WHO };
+    await switchTarget(rig.services.data, pause);
+    const waiting = await rig.deliver(paused, UNPOLLED);
+    await held(waiting, 'target_paused');
+    await rig.db.rows(`update waybill.targets set max_in_flight = 1 where tenant_id = $1`, [
+      tenant,
+    ]);
+    rig.receiver.otherwise = 'hang';
+    const seen = rig.receiver.calls.length;
+    const underWay = await rig.deliver(busy, UNPOLLED);
+    await rig.receiver.seen(seen + 1);
+    // Behind it: in the express lane for the loop, which has not claimed it.
+    const behind = await rig.deliver(busy, UNPOLLED);
+
+    const report = { connectionId: 'main', state: 'revoked', version: 1 } as const;
+    const about = { specversion: '1.0', type: CONNECTION_STATE_CHANGED } as const;
+    const event = { ...about, id: lane, source: '/connections', data: report };
+    const control = rig.db.as('waybill_control');
+    expect(await takeConnectionReport(control, tenantId(tenant), event, 'ada')).toBe('applied');
+    const sent = new Map([
+      [due, 1],
+      [waiting, 0],
+      [underWay, 1],
+      [behind, 0],
+    ]);
+    for (const [ref, attempts] of sent) {
+      const row = await rig.reaches(ref, 'Failed');
+      expect(row).toMatchObject({ attempts, reason: 'instance_revoked', receipt_seq: 1 });
+      expect(rig.receiver.of(ref.deliveryId)).toHaveLength(attempts);
+      await rig.says(ref, /the instance was revoked/);
+    }
   });
 });

@@ -1,6 +1,6 @@
 /** Random faults while work goes on, and the ledger when everything is mended. */
 import { FILES } from '../evidence/records';
-import { GATEWAYS, WORKERS } from '../site/topology';
+import { GATEWAYS, subscriptionOf, WORKERS } from '../site/topology';
 import { inflictInTime } from '../soak/faults-in-time';
 import type { Soak, TimedFault } from '../soak/schedule';
 import { workFor } from '../soak/work';
@@ -33,6 +33,10 @@ export const soak: Proof = async (context) => {
   context.observe(
     'most deliveries of the express lane were driven by its loop',
     byLoop > 0 && byLoop >= all * 0.9,
+  );
+  context.observe(
+    'lanes of the subscription that changed it',
+    await judge.lanesOf(subscriptionOf('switched')),
   );
   const ledger = await judge.ledger(work, await targetRecords(context));
   context.keep(FILES.ledger, ledger);

@@ -4,18 +4,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { LANES, type Lane } from '../../domain/lanes';
 import { statusAndCode, type Answer } from '../client';
-import { INGRESSES } from '../site/topology';
 import { localUrl } from '../site/plans';
-import type { GatewayName } from '../site/topology';
+import { INGRESSES, SOURCES, type GatewayName, type Source } from '../site/topology';
 import type { CaseContext } from './context';
 import { request } from 'undici';
 
 const RETRY_MS = 500;
 const PATIENCE_MS = 60_000;
 
-/** An event of the vendor, and the lane of the subscription that it is posted to. */
-export interface VendorEvent {
+/** An event of the vendor, and the subscription that it is posted to, by its lane where that stays as it is. */
+export interface PostedEvent {
   readonly label: string;
+  readonly lane: Source;
+}
+export interface VendorEvent extends PostedEvent {
   readonly lane: Lane;
 }
 
@@ -24,20 +26,25 @@ export function inEachLane(...labels: readonly string[]): VendorEvent[] {
   return LANES.flatMap((lane) => labels.map((label) => ({ label, lane })));
 }
 
+/** One of this name for each subscription. */
+export function toEachSource(label: string): PostedEvent[] {
+  return SOURCES.map((lane) => ({ label, lane }));
+}
+
 /** The vendor's own id of it. */
-export function eventId(context: CaseContext, { label, lane }: VendorEvent): string {
+export function eventId(context: CaseContext, { label, lane }: PostedEvent): string {
   return context.actionId(`${label}-${lane}`);
 }
 
 /** Its bytes, which no other one has. */
-export function eventBody(context: CaseContext, event: VendorEvent): string {
+export function eventBody(context: CaseContext, event: PostedEvent): string {
   return JSON.stringify({ ref: 'refs/heads/main', id: eventId(context, event) });
 }
 
 /** One try; what the ingress said, or why nothing came. */
 export async function postOnce(
   context: CaseContext,
-  event: VendorEvent,
+  event: PostedEvent,
   via?: GatewayName,
 ): Promise<Answer> {
   const body = eventBody(context, event);
@@ -62,7 +69,7 @@ export interface Posted {
 }
 
 /** The same event until it is taken, as vendors do. */
-export async function postUntilTaken(context: CaseContext, event: VendorEvent): Promise<Posted> {
+export async function postUntilTaken(context: CaseContext, event: PostedEvent): Promise<Posted> {
   const answers: string[] = [];
   for (const began = performance.now(); performance.now() - began < PATIENCE_MS;) {
     const answer = await postOnce(context, event).catch((error: unknown) => {

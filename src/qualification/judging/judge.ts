@@ -14,7 +14,7 @@ import { publicKeySet } from '../../signing/keys';
 import { settledInStores } from './host-stores';
 import type { Ledger } from '../families/soak';
 import { ledgerOf, type Accepted, type TargetEntry } from './ledger';
-import { EXPRESS_FIRSTS } from './ledger-queries';
+import { EXPRESS_FIRSTS, LANES_OF } from './ledger-queries';
 import * as texts from './queries';
 
 export interface ActionOfTenant {
@@ -207,6 +207,11 @@ export class Judge {
   async expressFirsts(): Promise<z.infer<typeof Firsts>> {
     const [found] = await this.#rows(Firsts, EXPRESS_FIRSTS, []);
     return found ?? { all: 0, byLoop: 0 };
+  }
+
+  /** That deliveries of the subscription are in, in words. */
+  async lanesOf(subscription: string): Promise<string> {
+    return await this.#text(LANES_OF, [subscription]);
   }
 
   /** Actions and deliveries that are neither at an end nor wait for a person. */

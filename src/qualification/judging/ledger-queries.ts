@@ -27,6 +27,10 @@ export const EXPRESS_FIRSTS = `
     join waybill.deliveries d on d.tenant_id = t.tenant_id and d.delivery_id = t.delivery_id
   where d.lane = 'express' and t.attempt_no = 1`;
 
+export const LANES_OF = `
+  select coalesce(string_agg(distinct lane, ' ' order by lane), 'none') as text
+  from waybill.deliveries where subscription_id = $1`;
+
 export const RECEIPTS = `
   select tenant_id as tenant, subject, kind, jws from waybill.receipts order by tenant_id, subject, seq`;
 

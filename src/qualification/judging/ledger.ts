@@ -9,14 +9,15 @@ import { LANES, type Lane } from '../../domain/lanes';
 import { verifyReceiptChain } from '../../signing/receipts/verify-chain';
 import { of } from '../families/family';
 import type { LaneCounts, Ledger } from '../families/soak';
+import type { Source } from '../site/topology';
 import * as texts from './ledger-queries';
 
 /** What was answered as accepted. */
 export interface Accepted {
   /** Ids of actions. */
   readonly actions: readonly string[];
-  /** The vendor's ids of events, by the lane that they were posted to. */
-  readonly events: Readonly<Record<Lane, readonly string[]>>;
+  /** The vendor's ids of events, by the subscription that they were posted to. */
+  readonly events: Readonly<Record<Source, readonly string[]>>;
 }
 
 /** What the target says that it got. */
@@ -83,6 +84,7 @@ export async function ledgerOf(sources: LedgerSources, accepted: Accepted): Prom
     ...inLane('durable', laneCounts('durable', deliveries, { accepted, target })),
     ...inLane('express', laneCounts('express', deliveries, { accepted, target })),
     ...effectCounts(actions, effects),
+    'accepted events of a changed lane that are not there': switchedAndLost(deliveries, accepted),
     'ids at the target that no delivery has': foreignIds(deliveries, target),
     'counters that differ from the open attempts': sources.wrongCounters,
     'receipt chains that do not verify': await brokenChains(receipts, sources.keys),
@@ -109,11 +111,13 @@ function laneCounts(
   { accepted, target }: { readonly accepted: Accepted; readonly target: readonly TargetEntry[] },
 ): LaneCounts {
   const deliveries = all.filter((one) => one.lane === lane);
-  const live = deliveries.filter(({ state }) => state !== DUPLICATE);
+  const live = deliveries.filter(isLive);
   const there = new Set(live.map(({ event }) => event));
+  const twice = repeated(all.filter(isLive).map(({ event }) => event));
   return {
     'accepted events that are not there': count(accepted.events[lane], (id) => !there.has(id)),
-    'events that are there more than once': repeated(live.map(({ event }) => event)),
+    // Also in the other lane: a subscription may have changed its own.
+    'events that are there more than once': count([...there], (event) => twice.has(event)),
     'deliveries that are not at an end': count(
       live,
       ({ state }) => !ENDED_DELIVERIES.includes(state),
@@ -128,6 +132,16 @@ function laneCounts(
   };
 }
 
+/** Whichever lane each is in. */
+function switchedAndLost(deliveries: readonly Delivery[], { events }: Accepted): number {
+  const there = new Set(deliveries.filter(isLive).map(({ event }) => event));
+  return count(events.switched, (id) => !there.has(id));
+}
+
+function isLive({ state }: Delivery): boolean {
+  return state !== DUPLICATE;
+}
+
 function inLane<L extends Lane>(lane: L, counts: LaneCounts) {
   const named = Object.entries(counts).map(([what, n]) => [of(lane, what), n]);
   return Object.fromEntries(named) as Readonly<Record<`${L}: ${keyof LaneCounts}`, number>>;
@@ -139,7 +153,7 @@ function effectCounts(actions: readonly Action[], effects: readonly Effect[]) {
   const actionOf = ({ reference }: Effect) => byId.get(reference ?? '');
   const isMutation = ({ sideEffect }: Action) => sideEffect !== 'read';
   return {
-    'actions with more than one effect': repeated(effects.map(({ reference }) => reference)),
+    'actions with more than one effect': repeated(effects.map(({ reference }) => reference)).size,
     'effects of no action': count(effects, (effect) => actionOf(effect) === undefined),
     'completed mutations without their effect': count(
       actions,
@@ -172,7 +186,7 @@ function targetCounts(deliveries: readonly Delivery[], target: readonly TargetEn
     // Each event has bytes of its own.
     'events with more than one id at the target': repeated(
       [...pairs].map((pair) => pair.split(' ')[0] ?? ''),
-    ),
+    ).size,
     'acknowledged deliveries that the target did not take': count(
       deliveries,
       ({ state, id }) => state === 'Acknowledged' && !taken.has(id),
@@ -238,11 +252,12 @@ function count<Value>(values: readonly Value[], isCounted: (value: Value) => boo
   return values.filter(isCounted).length;
 }
 
-/** How many values there are that stand there more than once. */
-function repeated(values: readonly (string | null)[]): number {
-  const seen = new Map<string | null, number>();
-  for (const value of values) seen.set(value, (seen.get(value) ?? 0) + 1);
-  return count([...seen.values()], (times) => times > 1);
+/** The values that stand there more than once. */
+function repeated(values: readonly (string | null)[]): ReadonlySet<string | null> {
+  const seen = new Set<string | null>();
+  const again = new Set<string | null>();
+  for (const value of values) (seen.has(value) ? again : seen).add(value);
+  return again;
 }
 
 async function all<Value>(database: Reads, schema: z.ZodType<Value>, text: string) {

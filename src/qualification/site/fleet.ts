@@ -1,5 +1,5 @@
 /** The fleet that a run publishes, and how its cases change it. */
-import { LANES } from '../../domain/lanes';
+import { LANES, type Lane } from '../../domain/lanes';
 import { referenceCapabilities } from '../../hosts/reference/capabilities';
 import { referenceManifestDigest } from '../../hosts/reference/host';
 import { ProviderClient } from '../../hosts/provider/client';
@@ -13,9 +13,11 @@ import {
   HOSTS,
   INGRESSES,
   INSTANCES,
+  subscriptionOf,
   VERSION,
   type ConnectorName,
   type HostName,
+  type Source,
 } from './topology';
 
 /** The account whose credential is revoked and restored. */
@@ -86,6 +88,10 @@ export async function changeText(plan: FleetPlan, change: FleetChange): Promise<
       return asText([instanceDocument(CHANGED_INSTANCE, 'active')]);
     case 'revoke-package':
       return asText([await statement(plan, REVOKED_CONNECTOR, 'revocation')]);
+    case 'durable-lane':
+      return asText([subscriptionDocument('switched', 'durable')]);
+    case 'express-lane':
+      return asText([subscriptionDocument('switched', 'express')]);
   }
 }
 
@@ -151,9 +157,11 @@ async function statement(
   return { kind: 'Evidence', id: `${connector}-${VERSION}-${kind}`, statement: jws };
 }
 
-/** A source of webhooks in either lane, and where they go; what fails there fails soon. */
+/** Of the vendor's webhooks. */
+const SOURCE_OF = { tenant: 'acme', instance: `acme-${SOURCE}` };
+
+/** Sources of webhooks in either lane, and where they go; what fails there fails soon. */
 async function sourceDocuments(plan: FleetPlan): Promise<Document[]> {
-  const of = { tenant: 'acme', instance: `acme-${SOURCE}` };
   return [
     {
       ...{ kind: 'Connector', id: SOURCE, name: SOURCE, provider: SOURCE, version: VERSION },
@@ -162,19 +170,24 @@ async function sourceDocuments(plan: FleetPlan): Promise<Document[]> {
     },
     await statement(plan, SOURCE, 'signature'),
     {
-      ...{ kind: 'Instance', tenant: of.tenant, id: of.instance, connector: SOURCE },
+      ...{ kind: 'Instance', tenant: SOURCE_OF.tenant, id: SOURCE_OF.instance, connector: SOURCE },
       ...{ version: VERSION, grants: ['source'] },
     },
     {
-      ...{ kind: 'Target', tenant: of.tenant, id: 'target', breaker: { failures: 0 } },
+      ...{ kind: 'Target', tenant: SOURCE_OF.tenant, id: 'target', breaker: { failures: 0 } },
       http: { url: `${plan.targetUrl}/hook`, timeout: TARGET_TIMEOUT, secretRefs: ['file:target'] },
     },
-    ...LANES.map((lane) => ({
-      ...{ kind: 'Subscription', ...of, id: `${lane}-pushes`, lane },
-      ...{ target: 'target', eventTypes: ['push'] },
-      ingress: { ref: INGRESSES[lane], secrets: [{ id: 'current', ref: 'file:vendor' }] },
-    })),
+    ...LANES.map((lane) => subscriptionDocument(lane, lane)),
+    subscriptionDocument('switched', 'durable'),
   ];
+}
+
+function subscriptionDocument(source: Source, lane: Lane): Document {
+  return {
+    ...{ kind: 'Subscription', ...SOURCE_OF, id: subscriptionOf(source), lane },
+    ...{ target: 'target', eventTypes: ['push'] },
+    ingress: { ref: INGRESSES[source], secrets: [{ id: 'current', ref: 'file:vendor' }] },
+  };
 }
 
 /** JSON is YAML. */

@@ -1,5 +1,5 @@
 /** The deployment that is qualified: who is in it, for whom, and under which identity. */
-import type { Lane } from '../../domain/lanes';
+import { LANES } from '../../domain/lanes';
 
 export const TENANTS = ['acme', 'globex'] as const;
 export type Tenant = (typeof TENANTS)[number];
@@ -49,11 +49,20 @@ export const GATEWAYS = ['gateway-1', 'gateway-2'] as const;
 export type GatewayName = (typeof GATEWAYS)[number];
 export const WORKERS = ['worker-1', 'worker-2'] as const;
 
-/** Where the vendor of webhooks posts, for the tenant `acme`: a subscription for each lane. */
-export const INGRESSES: Readonly<Record<Lane, string>> = {
+/** What the vendor of webhooks posts to: a subscription in each lane, and one whose lane a soak changes. */
+export const SOURCES = [...LANES, 'switched'] as const;
+export type Source = (typeof SOURCES)[number];
+
+/** Where it posts, for the tenant `acme`. */
+export const INGRESSES: Readonly<Record<Source, string>> = {
   durable: 'qualification-pushes',
   express: 'qualification-express-pushes',
+  switched: 'qualification-switched-pushes',
 };
+
+export function subscriptionOf(source: Source): string {
+  return `${source}-pushes`;
+}
 
 export type WaybillName =
   GatewayName | (typeof WORKERS)[number] | 'lifecycle' | 'provider' | 'target' | 'edge' | HostName;

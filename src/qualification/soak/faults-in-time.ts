@@ -37,7 +37,7 @@ export async function inflictInTime(
 }
 
 async function doIt({ site }: CaseContext, fault: Fault): Promise<void> {
-  const patient = fault.kind === 'start' || fault.kind === 'disk';
+  const patient = ['start', 'disk', 'publish'].includes(fault.kind);
   if (!patient) {
     await inflict(site, fault);
     return;

@@ -2,7 +2,7 @@
  * The faults of a soak: they follow from seed and length alone. Several strands go on at once, each of things
  * that are broken and mended one after another; everything is mended before the end.
  */
-import { CONDUCTS, type Fault } from '../faults';
+import { CONDUCTS, LANE_CHANGES, type Fault, type FleetChange } from '../faults';
 import { GATEWAYS, HOSTS, WORKERS, type ProcessName, type WaybillName } from '../site/topology';
 import { SeededRandom, SEEDS } from './random';
 
@@ -48,6 +48,7 @@ const STRANDS = {
   target: { gapS: [20, 60], brokenS: [1, 5], episode: targetEpisode },
   link: { gapS: [5, 20], brokenS: [0, 0], episode: linkEpisode },
   disk: { gapS: [40, 120], brokenS: [1, 5], episode: diskEpisode },
+  lane: { gapS: [10, 30], brokenS: [20, 40], episode: laneEpisode },
 } as const satisfies Readonly<Record<string, StrandData>>;
 
 /** In the order in which they are done; the same for the same soak, always. */
@@ -68,6 +69,9 @@ export function strandOf(fault: Fault): Strand {
     case 'link':
     case 'disk':
       return fault.kind;
+    case 'publish':
+      if (isLaneChange(fault.change)) return 'lane';
+      throw foreign(fault);
     case 'clock':
     case 'kill':
     case 'start':
@@ -77,11 +81,18 @@ export function strandOf(fault: Fault): Strand {
     case 'away':
     case 'crash':
     case 'foreign-record':
-    case 'publish':
     case 'stop':
     case 'token-replayed':
-      throw new Error(`a soak has no fault ${fault.kind}`);
+      throw foreign(fault);
   }
+}
+
+function foreign({ kind }: Fault): Error {
+  return new Error(`a soak has no fault ${kind}`);
+}
+
+function isLaneChange(change: FleetChange): boolean {
+  return LANE_CHANGES.some((one) => one === change);
 }
 
 function strandOfProcess(name: ProcessName): Strand {
@@ -156,5 +167,14 @@ function diskEpisode(): Episode {
   return [
     { kind: 'disk', full: true },
     { kind: 'disk', full: false },
+  ];
+}
+
+/** Nothing is broken by it: what is under way meanwhile has begun in one lane or the other. */
+function laneEpisode(): Episode {
+  const [first, then] = LANE_CHANGES;
+  return [
+    { kind: 'publish', change: first },
+    { kind: 'publish', change: then },
   ];
 }

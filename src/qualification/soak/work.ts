@@ -2,8 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ask, recordOf, refOf, stateOf, type Wish } from '../cases/actions';
 import type { CaseContext } from '../cases/context';
-import { eventId, inEachLane, postUntilTaken } from '../cases/vendor';
-import type { Lane } from '../../domain/lanes';
+import { eventId, postUntilTaken, toEachSource } from '../cases/vendor';
+import type { Source } from '../site/topology';
 import type { Accepted } from '../judging/ledger';
 import { pollUntil } from '../../workers/embedded/poll';
 import { SeededRandom } from './random';
@@ -23,14 +23,14 @@ const KINDS: readonly Kind[] = [
   ...(['publish', 'publish', 'read', 'build', 'build'] as const),
 ];
 
-/** Asks, and posts to both lanes, until the time is over; resolves when each is accepted, refused or given up. */
+/** Asks, and posts to every subscription, until the time is over; resolves when each is accepted, refused or given up. */
 export async function workFor(
   context: CaseContext,
   { seed, durationMs }: Soak,
 ): Promise<Accepted & { readonly asked: number }> {
   const random = new SeededRandom(seed ^ 0x5eed);
   const actions: string[] = [];
-  const events: Record<Lane, string[]> = { durable: [], express: [] };
+  const events: Record<Source, string[]> = { durable: [], express: [], switched: [] };
   const pending: Promise<void>[] = [];
   let asked = 0;
   for (const began = performance.now(); performance.now() - began < durationMs;) {
@@ -45,7 +45,7 @@ export async function workFor(
         await follow(context, wish, then);
       }),
     );
-    for (const event of inEachLane(label)) {
+    for (const event of toEachSource(label)) {
       pending.push(
         postUntilTaken(context, event).then((posted) => {
           if (posted.accepted) events[event.lane].push(eventId(context, event));

@@ -15,6 +15,7 @@ import {
 } from '../evidence/records';
 import { inWindow, type NamedFamily } from '../families/family';
 import { SOUND_LEDGER } from '../families/soak';
+import { SOURCES } from '../site/topology';
 import type { Boundary, Fault } from '../faults';
 import { caseProblems } from '../run-case';
 import type { EvidenceFiles } from './evidence-files';
@@ -120,7 +121,7 @@ function eventOf(fault: Fault): { readonly process: string; readonly event: stri
 const Work = z.object({
   asked: z.int(),
   actions: z.array(z.string()),
-  events: z.object({ durable: z.array(z.string()), express: z.array(z.string()) }),
+  events: z.record(z.enum(SOURCES), z.array(z.string())),
 });
 
 function checkLedger(files: EvidenceFiles, record: CaseRecord): void {
