@@ -1,5 +1,6 @@
 /**
- * A database of its own for one test file: a clone of the migrated template, dropped at the end.
+ * A database of its own for one test file, or one test: a clone of the migrated template, which is as good as
+ * new for each test that asks, and dropped at the end of the file.
  * `admin` bypasses row-level security: it is for set-up and for verdicts, never for the product.
  */
 import { randomBytes } from 'node:crypto';
@@ -7,6 +8,7 @@ import { Pool } from 'pg';
 import type { QueryResultRow } from 'pg';
 import { Database } from '../../src/db/database';
 import type { DatabaseOptions, DatabaseRole } from '../../src/db/database';
+import { refresh, type FreshState } from './fresh-state';
 import { asAdmin, databaseUrl } from './template';
 
 export interface TestDatabase {
@@ -19,15 +21,18 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
+/** Databases of this file that a test has done with, for its next one. */
+const used: string[] = [];
+let fileIsOver = false;
+
+afterAll(async () => {
+  fileIsOver = true;
+  for (const name of used.splice(0)) await dropDatabase(name);
+});
+
 export async function createTestDatabase(): Promise<TestDatabase> {
-  const server = required('WAYBILL_TEST_DATABASE_URL');
-  const template = required('WAYBILL_TEST_TEMPLATE');
-  const name = `waybill_test_${randomBytes(6).toString('hex')}`;
-  // As files: by the default strategy 19 MB of log are written for each, at eight times the cost.
-  await asAdmin(server, (client) =>
-    client.query(`create database ${name} template ${template} strategy file_copy`),
-  );
-  const url = databaseUrl(server, name);
+  const name = (await usedDatabase()) ?? (await cloneDatabase());
+  const url = databaseUrl(required('WAYBILL_TEST_DATABASE_URL'), name);
   // One connection, and another one where a restore has cut it.
   const admin = new Pool({ connectionString: url, max: 1, idleTimeoutMillis: 0 });
   admin.on('error', () => undefined);
@@ -40,9 +45,37 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     async drop() {
       await pools.close();
       await admin.end();
-      await asAdmin(server, (client) => client.query(`drop database ${name} with (force)`));
+      if (fileIsOver) await dropDatabase(name);
+      else used.push(name);
     },
   };
+}
+
+async function cloneDatabase(): Promise<string> {
+  const name = `waybill_test_${randomBytes(6).toString('hex')}`;
+  const template = required('WAYBILL_TEST_TEMPLATE');
+  // As files: by the default strategy 19 MB of log are written for each, at eight times the cost.
+  await asAdmin(required('WAYBILL_TEST_DATABASE_URL'), (client) =>
+    client.query(`create database ${name} template ${template} strategy file_copy`),
+  );
+  return name;
+}
+
+/** As good as a new one; none where there is none, or where it was changed in more than its rows. */
+async function usedDatabase(): Promise<string | undefined> {
+  const name = used.pop();
+  if (name === undefined) return undefined;
+  const fresh = JSON.parse(required('WAYBILL_TEST_FRESH_STATE')) as FreshState;
+  const url = databaseUrl(required('WAYBILL_TEST_DATABASE_URL'), name);
+  if (await asAdmin(url, (client) => refresh(client, fresh))) return name;
+  await dropDatabase(name);
+  return undefined;
+}
+
+async function dropDatabase(name: string): Promise<void> {
+  await asAdmin(required('WAYBILL_TEST_DATABASE_URL'), (client) =>
+    client.query(`drop database ${name} with (force)`),
+  );
 }
 
 /** A pool a role, made when it is first asked for. */
