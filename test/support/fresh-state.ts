@@ -27,6 +27,15 @@ const CATALOG = `select md5(concat_ws('|', ${CATALOGS.map(
 const TABLES = `select oid::regclass::text as name from pg_class
   where relnamespace = 'waybill'::regnamespace and relkind = 'r' order by oid`;
 
+/** As a replica: neither triggers nor foreign keys. */
+const EMPTY = `do $$
+  declare used text;
+  begin
+    for used in select name from (${TABLES}) tables where pg_relation_size(name::regclass) > 0 loop
+      execute 'delete from ' || used;
+    end loop;
+  end $$`;
+
 /** Of a database that nobody has used since it was migrated. */
 export async function readFreshState(client: ClientBase): Promise<FreshState> {
   const rows: [string, string][] = [];
@@ -53,20 +62,13 @@ export async function readFreshState(client: ClientBase): Promise<FreshState> {
  * @param client of a superuser, connected to the clone
  */
 export async function refresh(client: ClientBase, fresh: FreshState): Promise<boolean> {
+  await client.query('discard all');
   await client.query(
     `select pg_terminate_backend(pid, 5000) from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid()`,
   );
   if ((await catalogOf(client)) !== fresh.catalog) return false;
-  // Neither triggers nor foreign keys.
-  await client.query('set session_replication_role = replica');
-  await client.query(`do $$
-    declare emptied text;
-    begin
-      for emptied in select name from (${TABLES}) tables loop
-        execute 'delete from ' || emptied;
-      end loop;
-    end $$`);
+  await client.query(`begin; set local session_replication_role = replica; ${EMPTY}`);
   for (const [table, rows] of fresh.rows) {
     await client.query(
       `insert into ${table} overriding system value
@@ -75,9 +77,11 @@ export async function refresh(client: ClientBase, fresh: FreshState): Promise<bo
     );
   }
   await client.query(
-    'select setval(name::regclass, value, called) from unnest($1::text[], $2::bigint[], $3::boolean[]) as s(name, value, called)',
+    `select setval(name::regclass, value, called)
+      from unnest($1::text[], $2::bigint[], $3::boolean[]) as s(name, value, called)`,
     [0, 1, 2].map((nth) => fresh.sequences.map((sequence) => sequence[nth])),
   );
+  await client.query('commit');
   return true;
 }
 

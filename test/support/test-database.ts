@@ -21,21 +21,25 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** Databases of this file that a test has done with, for its next one. */
-const used: string[] = [];
+interface Clone {
+  readonly name: string;
+  readonly url: string;
+  /** One connection, and another one where a restore has cut it. */
+  readonly admin: Pool;
+}
+
+/** Those that a test of this file has done with, for its next one. */
+const used: Clone[] = [];
 let fileIsOver = false;
 
 afterAll(async () => {
   fileIsOver = true;
-  for (const name of used.splice(0)) await dropDatabase(name);
+  for (const clone of used.splice(0)) await dropClone(clone);
 });
 
 export async function createTestDatabase(): Promise<TestDatabase> {
-  const name = (await usedDatabase()) ?? (await cloneDatabase());
-  const url = databaseUrl(required('WAYBILL_TEST_DATABASE_URL'), name);
-  // One connection, and another one where a restore has cut it.
-  const admin = new Pool({ connectionString: url, max: 1, idleTimeoutMillis: 0 });
-  admin.on('error', () => undefined);
+  const clone = (await usedClone()) ?? (await newClone());
+  const { admin, url } = clone;
   const pools = testPools(url);
   return {
     url,
@@ -44,35 +48,43 @@ export async function createTestDatabase(): Promise<TestDatabase> {
       (await admin.query<R>(text, [...values])).rows,
     async drop() {
       await pools.close();
-      await admin.end();
-      if (fileIsOver) await dropDatabase(name);
-      else used.push(name);
+      if (fileIsOver) await dropClone(clone);
+      else used.push(clone);
     },
   };
 }
 
-async function cloneDatabase(): Promise<string> {
+async function newClone(): Promise<Clone> {
+  const server = required('WAYBILL_TEST_DATABASE_URL');
   const name = `waybill_test_${randomBytes(6).toString('hex')}`;
   const template = required('WAYBILL_TEST_TEMPLATE');
   // As files: by the default strategy 19 MB of log are written for each, at eight times the cost.
-  await asAdmin(required('WAYBILL_TEST_DATABASE_URL'), (client) =>
+  await asAdmin(server, (client) =>
     client.query(`create database ${name} template ${template} strategy file_copy`),
   );
-  return name;
+  const url = databaseUrl(server, name);
+  const admin = new Pool({ connectionString: url, max: 1, idleTimeoutMillis: 0 });
+  admin.on('error', () => undefined);
+  return { name, url, admin };
 }
 
 /** As good as a new one; none where there is none, or where it was changed in more than its rows. */
-async function usedDatabase(): Promise<string | undefined> {
-  const name = used.pop();
-  if (name === undefined) return undefined;
+async function usedClone(): Promise<Clone | undefined> {
+  const clone = used.pop();
+  if (clone === undefined) return undefined;
   const fresh = JSON.parse(required('WAYBILL_TEST_FRESH_STATE')) as FreshState;
-  const url = databaseUrl(required('WAYBILL_TEST_DATABASE_URL'), name);
-  if (await asAdmin(url, (client) => refresh(client, fresh))) return name;
-  await dropDatabase(name);
+  const client = await clone.admin.connect();
+  try {
+    if (await refresh(client, fresh)) return clone;
+  } finally {
+    client.release();
+  }
+  await dropClone(clone);
   return undefined;
 }
 
-async function dropDatabase(name: string): Promise<void> {
+async function dropClone({ name, admin }: Clone): Promise<void> {
+  await admin.end();
   await asAdmin(required('WAYBILL_TEST_DATABASE_URL'), (client) =>
     client.query(`drop database ${name} with (force)`),
   );
