@@ -125,7 +125,9 @@ begin
     with found as materialized (
       select d.tenant_id, d.delivery_id from (
           select r.* from waybill.deliveries r
-            where r.tenant_id = s.tenant_id and r.subscription_id = s.subscription_id
+            -- Not to be looked for at all where there is none: the index is that of all that is under way.
+            where s.subscription_id is not null
+              and r.tenant_id = s.tenant_id and r.subscription_id = s.subscription_id
               and r.state in ('Received', 'Verified', 'Dispatched', 'Replayed')
           union all
           select r.* from waybill.deliveries r
