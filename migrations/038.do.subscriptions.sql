@@ -110,16 +110,30 @@ begin
     update waybill.connector_versions set wake_pending = false
       where connector_id = s.connector_id and version = s.version;
   end loop;
-  for s in select tenant_id, subscription_id from waybill.subscriptions where wake_pending
-    order by tenant_id, subscription_id limit 100 for update skip locked
+  for s in
+    select o.tenant_id, o.subscription_id, null as instance_id from
+      (select tenant_id, subscription_id from waybill.subscriptions where wake_pending
+        order by tenant_id, subscription_id limit 100 for update skip locked) o
+    union all
+    select i.tenant_id, null, i.instance_id from
+      (select tenant_id, instance_id from waybill.instances where wake_pending
+        order by tenant_id, instance_id limit 100 for update skip locked) i
   loop
     exit when v_left <= 0;
-    -- All of it as of one moment: an attempt is open, or its delivery among what is found.
+    -- All of it as of one moment: an attempt is open, or its delivery among what is found. One branch each of
+    -- what is received by a subscription and what is sent through an instance, for an index each.
     with found as materialized (
-      select d.tenant_id, d.delivery_id from waybill.deliveries d
-        where d.tenant_id = s.tenant_id and d.subscription_id = s.subscription_id
-          and d.state in ('Received', 'Verified', 'Dispatched', 'Replayed')
-          and d.attend_at > clock_timestamp() + interval '1 minute'
+      select d.tenant_id, d.delivery_id from (
+          select r.* from waybill.deliveries r
+            -- Not to be looked for at all where there is none: the index is that of all that is under way.
+            where s.subscription_id is not null
+              and r.tenant_id = s.tenant_id and r.subscription_id = s.subscription_id
+              and r.state in ('Received', 'Verified', 'Dispatched', 'Replayed')
+          union all
+          select r.* from waybill.deliveries r
+            where r.tenant_id = s.tenant_id and r.instance_id = s.instance_id
+              and r.direction = 'outbound' and r.attend_at is not null) d
+        where d.attend_at > clock_timestamp() + interval '1 minute'
           and not exists (select from waybill.delivery_attempts a
             where a.tenant_id = d.tenant_id and a.delivery_id = d.delivery_id and a.closed_at is null)
         limit v_left
@@ -135,42 +149,14 @@ begin
     select (select count(*) from found), (select count(*) from woken), exists (
         select from waybill.delivery_attempts a
           join waybill.deliveries d on d.tenant_id = a.tenant_id and d.delivery_id = a.delivery_id
-          where a.tenant_id = s.tenant_id and a.closed_at is null and d.subscription_id = s.subscription_id
-            and a.deadline_at > clock_timestamp() - interval '1 minute')
+          where a.tenant_id = s.tenant_id and a.closed_at is null
+            and a.deadline_at > clock_timestamp() - interval '1 minute'
+            and (d.subscription_id = s.subscription_id
+              or d.instance_id = s.instance_id and d.direction = 'outbound'))
       into v_found, v_woken, v_open;
     if v_found < v_left and v_woken = v_found and not v_open then
       update waybill.subscriptions set wake_pending = false
         where tenant_id = s.tenant_id and subscription_id = s.subscription_id;
-    end if;
-    v_left := v_left - v_woken;
-  end loop;
-  for s in select tenant_id, instance_id from waybill.instances where wake_pending
-    order by tenant_id, instance_id limit 100 for update skip locked
-  loop
-    exit when v_left <= 0;
-    with found as materialized (
-      select d.tenant_id, d.delivery_id from waybill.deliveries d
-        where d.tenant_id = s.tenant_id and d.instance_id = s.instance_id
-          and d.direction = 'outbound' and d.attend_at is not null
-          and d.attend_at > clock_timestamp() + interval '1 minute'
-          and not exists (select from waybill.delivery_attempts a
-            where a.tenant_id = d.tenant_id and a.delivery_id = d.delivery_id and a.closed_at is null)
-        limit v_left
-    ), pending as materialized (
-      select d.tenant_id, d.delivery_id from found f
-        join waybill.deliveries d on d.tenant_id = f.tenant_id and d.delivery_id = f.delivery_id
-        where d.attend_at > clock_timestamp() + interval '1 minute' for update of d skip locked
-    ), woken as (
-      update waybill.deliveries d set reason = 'released', detail = null, attend_at = clock_timestamp()
-        from pending p where d.tenant_id = p.tenant_id and d.delivery_id = p.delivery_id returning d.delivery_id
-    )
-    select (select count(*) from found), (select count(*) from woken), exists (
-        select from waybill.delivery_attempts a
-          join waybill.deliveries d on d.tenant_id = a.tenant_id and d.delivery_id = a.delivery_id
-          where a.tenant_id = s.tenant_id and a.closed_at is null and d.instance_id = s.instance_id
-            and d.direction = 'outbound' and a.deadline_at > clock_timestamp() - interval '1 minute')
-      into v_found, v_woken, v_open;
-    if v_found < v_left and v_woken = v_found and not v_open then
       update waybill.instances set wake_pending = false
         where tenant_id = s.tenant_id and instance_id = s.instance_id;
     end if;

@@ -8,6 +8,7 @@ import { figureStatements } from '../../src/db/deployment-figures';
 import { insertCatalog } from '../support/catalog-fixture';
 import { explain } from '../support/explaining';
 import { rowsWithin } from '../support/many-actions';
+import { multiply } from '../support/multiplied';
 import { receive } from '../support/stored-deliveries';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 
@@ -21,7 +22,7 @@ beforeAll(async () => {
   db = await createTestDatabase();
   for (const [tenant, count] of Object.entries(COUNTS)) {
     await receive(db, await insertCatalog(db, { tenant }), { externalId: 'real' });
-    await multiply(tenant, count);
+    await multiplyReal(tenant, count);
   }
   await db.rows('vacuum analyze waybill.deliveries');
 }, 120_000);
@@ -31,25 +32,25 @@ afterAll(() => db.drop());
  * Copies, a second apart. Of the oldest, each of these counts is a band of its own: failed, rejected,
  * under way, of a rare connector, of a rare subscription; the others are acknowledged.
  */
-async function multiply(tenant: string, count: number): Promise<void> {
-  await db.rows(`set session_replication_role = replica`);
-  await db.rows(
-    `insert into waybill.deliveries select (jsonb_populate_record(d, jsonb_build_object(
-        'delivery_id', ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0')),
-        'received_at', timestamptz '2026-01-01Z' + n * interval '1 second',
-        'external_id', 'v-' || n, 'event_type', case when n < 40 then 'rare' else 'push' end,
-        'connector_id', case when n between 20 and 24 then 'rare' else 'github' end,
-        'subscription_id', case when n between 25 and 31 then 'rare' else 'pushes' end,
-        'state', case when n < 10 then 'Failed' when n < 15 then 'Rejected' when n < 18 then 'Replayed'
-          else 'Acknowledged' end,
-        'reason', case when n < 4 then 'timed_out' when n < 10 then 'status_refused'
-          when n < 15 then 'signature_mismatch' end,
-        'settled_at', case when n not between 15 and 17 then timestamptz '2026-02-01Z' end,
-        'attend_at', case when n between 15 and 17 then timestamptz '2026-02-01Z' end))).*
-      from waybill.deliveries d, generate_series(0, $2::integer - 1) n
-      where d.tenant_id = $1 and d.external_id = 'real'`,
-    [tenant, count],
-  );
+async function multiplyReal(tenant: string, count: number): Promise<void> {
+  await multiply(db, 'waybill.deliveries', {
+    which: `x.tenant_id = '${tenant}' and x.external_id = 'real'`,
+    count,
+    changed: {
+      delivery_id: `'00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0')`,
+      received_at: `timestamptz '2026-01-01Z' + n * interval '1 second'`,
+      external_id: `'v-' || n`,
+      event_type: `case when n < 40 then 'rare' else 'push' end`,
+      connector_id: `case when n between 20 and 24 then 'rare' else 'github' end`,
+      subscription_id: `case when n between 25 and 31 then 'rare' else 'pushes' end`,
+      state: `case when n < 10 then 'Failed' when n < 15 then 'Rejected' when n < 18 then 'Replayed'
+        else 'Acknowledged' end`,
+      reason: `case when n < 4 then 'timed_out' when n < 10 then 'status_refused'
+        when n < 15 then 'signature_mismatch' end`,
+      settled_at: `case when n not between 15 and 17 then timestamptz '2026-02-01Z' end`,
+      attend_at: `case when n between 15 and 17 then timestamptz '2026-02-01Z' end`,
+    },
+  });
   await db.rows('delete from waybill.deliveries where external_id = $1', ['real']);
 }
 

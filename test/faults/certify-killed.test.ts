@@ -7,7 +7,7 @@ import { rmSync } from 'node:fs';
 import path from 'node:path';
 import type { TemporalServer } from '../../src/workers/embedded/temporal-server';
 import { CertifyRig, DRAFT } from '../support/certify-rig';
-import { serverFolder, temporalIn } from '../support/own-servers';
+import { serverFolder, temporalIn } from '../support/embedded-servers';
 
 let folder: string;
 let temporal: TemporalServer;

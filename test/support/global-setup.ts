@@ -14,8 +14,9 @@ export default async function globalSetup(): Promise<void> {
   const servers = await startTestServers();
   globalThis.waybillTestServers = servers;
   const template = `waybill_template_${randomBytes(4).toString('hex')}`;
-  await createTemplate(servers.databaseUrl, template);
+  const fresh = await createTemplate(servers.databaseUrl, template);
   process.env['WAYBILL_TEST_DATABASE_URL'] = servers.databaseUrl;
   process.env['WAYBILL_TEST_TEMPLATE'] = template;
+  process.env['WAYBILL_TEST_FRESH_STATE'] = JSON.stringify(fresh);
   process.env['WAYBILL_TEST_TEMPORAL_ADDRESS'] = servers.temporalAddress;
 }

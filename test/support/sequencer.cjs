@@ -9,6 +9,7 @@ const { default: Sequencer } = require('@jest/test-sequencer');
 /** Longest first; below `test`. */
 const LONG = [
   'cli/up.test.ts',
+  'http/schemathesis.test.ts',
   'faults/',
   'qualification/',
   'workflows/',

@@ -2,7 +2,7 @@ import { readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { acquireInstanceLock } from '../../src/workers/embedded/instance-lock';
-import { postgresIn, serverFolder, temporalIn } from './own-servers';
+import { postgresIn, serverFolder, temporalIn } from './embedded-servers';
 
 /** The servers of one test run. */
 export interface TestServers {

@@ -1,10 +1,14 @@
 /** The migrated template that each test file's own database is a clone of. */
 import { Client } from 'pg';
 import { migrate } from '../../src/db/migrations';
+import { readFreshState, type FreshState } from './fresh-state';
 
-export async function createTemplate(adminUrl: string, name: string): Promise<void> {
+/** What each clone of it is like. */
+export async function createTemplate(adminUrl: string, name: string): Promise<FreshState> {
   await asAdmin(adminUrl, (client) => client.query(`create database ${name}`));
-  await migrateForTests(databaseUrl(adminUrl, name));
+  const url = databaseUrl(adminUrl, name);
+  await migrateForTests(url);
+  return await asAdmin(url, readFreshState);
 }
 
 /**

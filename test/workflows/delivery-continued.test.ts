@@ -9,7 +9,7 @@ import { tenantId } from '../../src/domain/ids';
 import { switchTarget } from '../../src/db/target-flow';
 import type { TemporalServer } from '../../src/workers/embedded/temporal-server';
 import { DeliveryRig } from '../support/delivery-rig';
-import { serverFolder, temporalIn } from '../support/own-servers';
+import { serverFolder, temporalIn } from '../support/embedded-servers';
 import { until } from '../support/until';
 
 /** Events after which the server suggests a new run. */

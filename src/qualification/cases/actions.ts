@@ -106,6 +106,19 @@ export async function factsOf(context: CaseContext, ref: ActionOfTenant): Promis
   return facts;
 }
 
+/** What it has come to: its facts, and what there is of it; `name` says by which names that is observed. */
+export async function observeAction(
+  context: CaseContext,
+  ref: ActionOfTenant,
+  name: (what: string) => string,
+): Promise<ActionFacts> {
+  const facts = await factsOf(context, ref);
+  context.observe(name('state'), facts.state);
+  context.observe(name('open attempts'), facts.openAttempts);
+  await observeRecords(context, ref, name);
+  return facts;
+}
+
 /** Every count of the action's records, as observations. */
 export async function observeRecords(
   context: CaseContext,

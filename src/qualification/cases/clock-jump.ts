@@ -3,7 +3,7 @@ import { LANES } from '../../domain/lanes';
 import { statusAndCode } from '../client';
 import { of } from '../families/family';
 import { CLOCK_ACTIONS } from '../families/odd-processes';
-import { approvedWish, askApproved, factsOf, observeRecords, refOf } from './actions';
+import { approvedWish, askApproved, observeAction, refOf } from './actions';
 import type { CaseContext, Proof } from './context';
 import { eachIn, observeSeveral } from './events';
 import { heldByProvider, holds } from './provider-holds';
@@ -33,7 +33,9 @@ export const clockJump: Proof = async (context) => {
   if (gatewayBack !== undefined) await context.inflict(gatewayBack);
   answers.push(...(await askTheGateway(context, itsBack)));
   for (const name of [...CLOCK_ACTIONS.worker, ...CLOCK_ACTIONS.gateway]) {
-    await judgeAround(context, name);
+    const ref = refOf(context, 'acme', labelOf(name));
+    const { attempts } = await observeAction(context, ref, (what) => of(name, what));
+    context.observe(of(name, 'attempts'), attempts);
   }
   await judgeDeliveries(context, answers);
   context.observe(
@@ -68,15 +70,6 @@ async function askTheGateway(context: CaseContext, name: string): Promise<LaneAn
   context.observe(of(name, 'answer to the call'), said);
   await eachIn(context, events, 'Acknowledged');
   return answers;
-}
-
-async function judgeAround(context: CaseContext, name: string): Promise<void> {
-  const ref = refOf(context, 'acme', labelOf(name));
-  const facts = await factsOf(context, ref);
-  context.observe(of(name, 'state'), facts.state);
-  context.observe(of(name, 'attempts'), facts.attempts);
-  context.observe(of(name, 'open attempts'), facts.openAttempts);
-  await observeRecords(context, ref, (what) => of(name, what));
 }
 
 async function judgeDeliveries(

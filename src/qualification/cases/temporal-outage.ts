@@ -4,7 +4,7 @@ import { LANES } from '../../domain/lanes';
 import { statusAndCode } from '../client';
 import { of } from '../families/family';
 import { AROUND_TEMPORAL } from '../families/deliveries';
-import { approvedOnceAsked, approvedWish, ask, factsOf, observeRecords, refOf } from './actions';
+import { approvedOnceAsked, approvedWish, ask, observeAction, refOf, stateOf } from './actions';
 import { becomes, type CaseContext, type Proof } from './context';
 import { countIn, eachIn, eachLane, observeSeveral } from './events';
 import { heldByProvider, holds } from './provider-holds';
@@ -47,7 +47,14 @@ export const temporalOutage: Proof = async (context) => {
     await observeSeveral(context, lane, ofLane);
   });
   await approved;
-  for (const name of AROUND_TEMPORAL) await judgeAround(context, name);
+  for (const name of AROUND_TEMPORAL) {
+    const ref = refOf(context, 'acme', labelOf(name));
+    await becomes(
+      `the action ${name} is completed`,
+      async () => (await stateOf(context, ref)) === 'completed',
+    );
+    await observeAction(context, ref, (what) => of(name, what));
+  }
 };
 
 /** Its effect is there, and nobody has heard of it yet. */
@@ -58,18 +65,6 @@ async function bringUnderWay(context: CaseContext, name: string): Promise<void> 
   context.observe(of(name, 'answer to the call'), statusAndCode(answer));
   await approved;
   await heldByProvider(context);
-}
-
-async function judgeAround(context: CaseContext, name: string): Promise<void> {
-  const ref = refOf(context, 'acme', labelOf(name));
-  await becomes(
-    `the action ${name} is completed`,
-    async () => (await factsOf(context, ref)).state === 'completed',
-  );
-  const facts = await factsOf(context, ref);
-  context.observe(of(name, 'state'), facts.state);
-  context.observe(of(name, 'open attempts'), facts.openAttempts);
-  await observeRecords(context, ref, (what) => of(name, what));
 }
 
 function labelOf(name: string): string {

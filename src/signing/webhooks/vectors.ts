@@ -30,7 +30,7 @@ export interface VectorCase {
 /** Judges every vector of a vendor, in order. Never throws for what a file says. */
 export async function runVectors(
   vendor: VectorVendor,
-  shipped: ReadonlyMap<string, WebhookScheme>,
+  shipped: Pick<ReadonlyMap<string, WebhookScheme>, 'get'>,
 ): Promise<VectorCase[]> {
   const cases: VectorCase[] = [];
   for (const vector of vendor.vectors) {
@@ -51,7 +51,7 @@ const refused = (reason: string): Outcome => ({ actual: 'refused', reason });
 function findScheme(
   { vendor, schemes }: VectorVendor,
   name: string,
-  shipped: ReadonlyMap<string, WebhookScheme>,
+  shipped: Pick<ReadonlyMap<string, WebhookScheme>, 'get'>,
 ): Found {
   if (!Object.hasOwn(schemes, name)) {
     const known =
