@@ -1477,7 +1477,7 @@ function circuit_admits(r waybill.replicas, p_probes integer) returns boolean, s
 function claim_event_sinks(p_limit integer) returns TABLE(tenant_id text, sink_id text, lease_no bigint), sql, volatile
   grant execute to waybill_operations
 
-function claim_express(p_tenant text, p_owner text, p_limit integer, p_apart boolean) returns TABLE(delivery_id uuid, answer text, info jsonb, payload bytea), plpgsql, volatile
+function claim_express(p_tenant text, p_owner text, p_limit integer, p_apart boolean) returns TABLE(delivery_id uuid, answer text, info json, payload bytea), plpgsql, volatile
   grant execute to waybill_data
 
 function claim_idempotency_key(p_tenant text, p_principal text, p_route text, p_key text, p_sha256 bytea, p_lease_ms integer, p_keep_ms bigint, p_effect uuid) returns jsonb, plpgsql, volatile
@@ -1543,6 +1543,9 @@ function delivery_action(p_tenant text, p_delivery uuid) returns TABLE(action js
   grant execute to waybill_data
 
 function delivery_facts(d waybill.deliveries) returns jsonb, sql, volatile
+  grant execute to waybill_data
+
+function delivery_facts_as_text(d waybill.deliveries) returns json, sql, volatile
   grant execute to waybill_data
 
 function delivery_may_follow(p_from text, p_to text) returns boolean, sql, immutable
@@ -1796,7 +1799,7 @@ function open_apart(p_tenant text, p_delivery uuid, p_owner text) returns TABLE(
 function open_attempt(p_tenant text, p_delivery uuid, p_owner text, p_driver text) returns TABLE(answer text, info jsonb, payload bytea), plpgsql, volatile
   grant execute to waybill_data
 
-function open_ready(p_tenant text, p_ctids tid[], p_owner text, p_chain jsonb, p_deadline timestamp with time zone) returns TABLE(id uuid, info jsonb), plpgsql, volatile
+function open_ready(p_tenant text, p_ctids tid[], p_owner text, p_chain jsonb, p_deadline timestamp with time zone) returns TABLE(id uuid, facts json, opening json), plpgsql, volatile
   grant execute to waybill_data
 
 function open_reservation(r waybill.routes, x waybill.replicas, b waybill.bound, p_request jsonb) returns waybill.route_attempts, plpgsql, volatile

@@ -8,9 +8,9 @@ create function waybill.ms_until(p_at timestamptz) returns bigint
   return greatest(0, ceil(extract(epoch from p_at - clock_timestamp()) * 1000))::bigint;
 
 -- What receipts, retry decisions and people need to know of a delivery.
-create function waybill.delivery_facts(d waybill.deliveries) returns jsonb
+create function waybill.delivery_facts_as_text(d waybill.deliveries) returns json
   language sql volatile
-  return jsonb_build_object(
+  return json_build_object(
     'state', d.state, 'direction', d.direction, 'connectorId', d.connector_id,
     'subscriptionId', d.subscription_id, 'externalId', d.external_id, 'eventType', d.event_type,
     'payloadSha256', encode(d.payload_sha256, 'hex'), 'payloadBytes', d.payload_bytes,
@@ -20,6 +20,10 @@ create function waybill.delivery_facts(d waybill.deliveries) returns jsonb
     'receivedAt', d.received_at, 'reason', d.reason, 'detail', d.detail, 'uncertain', d.uncertain,
     'lane', d.lane, 'driver', d.driver, 'receiptSeq', d.receipt_seq, 'receiptDigest', d.receipt_digest,
     'now', clock_timestamp());
+
+create function waybill.delivery_facts(d waybill.deliveries) returns jsonb
+  language sql volatile
+  return waybill.delivery_facts_as_text(d)::jsonb;
 
 -- Appends signed receipts, each to the chain of its subject. The caller holds the row lock of each subject and
 -- has compared the head of its chain with the receipt's predecessor.
@@ -152,10 +156,10 @@ $$;
 
 -- Opens the next attempts of deliveries that share a chain, where nothing is in their way; the caller holds
 -- their rows and has found their stored bytes whole. Answers all that the calls need but the chain and the
--- bytes.
+-- bytes: the facts, and what is of this attempt.
 create function waybill.open_ready(
   p_tenant text, p_ctids tid[], p_owner text, p_chain jsonb, p_deadline timestamptz
-) returns table (id uuid, info jsonb) language plpgsql as $$
+) returns table (id uuid, facts json, opening json) language plpgsql as $$
 declare
   v_now timestamptz := clock_timestamp();
   v_opened integer;
@@ -175,9 +179,9 @@ begin
           'connectors.deliveries.v1.delivery-received', array_agg(waybill.delivery_source(o)))
         from opened o where o.verified_at = v_now and o.direction = 'inbound'
     )
-    select o.delivery_id, waybill.delivery_facts(o) || jsonb_build_object(
+    select o.delivery_id, waybill.delivery_facts_as_text(o), json_build_object(
         'attempt', o.attempts, 'openedAt', clock_timestamp(), 'endsInMs', waybill.ms_until(p_deadline),
-        'contentType', o.content_type, 'keptHeaders', o.kept_headers, 'evidence', o.evidence,
+        'contentType', o.content_type, 'keptHeaders', o.kept_headers,
         -- Whether nothing of it can have reached a target before.
         'firstCall', o.attempts = 1 or not exists (select from waybill.delivery_attempts b
           where b.tenant_id = p_tenant and b.delivery_id = o.delivery_id and b.attempt_no < o.attempts
@@ -325,7 +329,7 @@ begin
   end if;
 
   -- Where its row is now: it may have been written since it was read.
-  return query select 'opened', v_chain || o.info, v_content
+  return query select 'opened', v_chain || o.facts::jsonb || o.opening::jsonb, v_content
     from waybill.open_ready(p_tenant, array(select x.ctid from waybill.deliveries x
       where x.tenant_id = p_tenant and x.delivery_id = p_delivery limit 1), p_owner, v_chain, v_deadline) o;
 end

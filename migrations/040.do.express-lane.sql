@@ -35,10 +35,10 @@ $$;
 -- equal share of each subscription and then whatever there is; no more at a target than it and its tenant
 -- have room for, and about 4 MiB of payloads: the others go on waiting. Answers what open_attempt does of
 -- each, but of those that share a chain first, in a row without a delivery, that `chain`, and then of each that
--- it is `ready`, with what open_ready answers. What is not opened is the workflow's now. p_apart: each by itself,
+-- it is `ready`, with the facts and the opening that open_ready answers. What is not opened is the workflow's now. p_apart: each by itself,
 -- as open_apart does, which costs more; for when one of them has made the others fail.
 create function waybill.claim_express(p_tenant text, p_owner text, p_limit integer, p_apart boolean)
-returns table (delivery_id uuid, answer text, info jsonb, payload bytea) language plpgsql
+returns table (delivery_id uuid, answer text, info json, payload bytea) language plpgsql
   set plan_cache_mode = force_generic_plan set jit = off
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
@@ -116,17 +116,17 @@ begin
       taken.whole := '{}';
     end if;
     if taken.whole <> '{}' then
-      return query select null::uuid, 'chain', v_chain, null::bytea;
+      return query select null::uuid, 'chain', v_chain::json, null::bytea;
       return query
-        select o.id, 'ready', o.info, c.content
+        select o.id, 'ready', json_build_object('facts', o.facts, 'opening', o.opening), c.content
           from waybill.open_ready(p_tenant, taken.ctids, p_owner, v_chain, waybill.attempt_deadline(v_chain)) o
           join unnest(taken.whole, taken.contents) c (id, content) on c.id = o.id;
     end if;
     if p_apart then
-      return query select i.id, o.answer, o.info, o.payload
+      return query select i.id, o.answer, o.info::json, o.payload
         from unnest(taken.ids) i (id) cross join lateral waybill.open_apart(p_tenant, i.id, p_owner) o;
     elsif taken.count > cardinality(taken.whole) then
-      return query select i.id, o.answer, o.info, o.payload
+      return query select i.id, o.answer, o.info::json, o.payload
         from unnest(taken.ids) i (id) cross join lateral waybill.open_attempt(p_tenant, i.id, p_owner, 'loop') o
         where i.id <> all (taken.whole);
     end if;

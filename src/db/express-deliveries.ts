@@ -106,7 +106,8 @@ function readyOf(row: Row, chain: ChainRead | null): OpenedAttempt {
   if (chain?.success !== true)
     throw chain?.error ?? new WaybillError('internal', 'it has no chain');
   const { info, payload } = ReadyDelivery.parse(row);
-  return { answer: 'opened', info: Object.assign(info, chain.data.info), payload };
+  const { facts, opening } = info;
+  return { answer: 'opened', info: Object.assign(facts, opening, chain.data.info), payload };
 }
 
 /** Failed ones whose workflow was not started in time, claimed for `pushMs` (role operations). */

@@ -7,7 +7,7 @@ import { Groups } from '../services/groups';
 import type { DeliveryStarter } from './deps';
 
 const AT_ONCE = 2;
-const SPACING_MS = 8;
+const SPACING_MS = 5;
 const GROUP_REQUESTS = 64;
 const GROUP_BYTES = 4 * 1024 * 1024;
 

@@ -86,8 +86,8 @@ export const DispatchChain = z.discriminatedUnion('targetKind', [
 export type DispatchChain = z.infer<typeof DispatchChain>;
 export type SendingChain = Extract<DispatchChain, { targetKind: 'outbound' }>;
 
-/** An opened attempt, but for its chain. */
-export const ReadyFacts = DeliveryFacts.extend({
+/** What is of an attempt that was opened. */
+export const Opening = z.object({
   attempt: z.number(),
   openedAt: z.string(),
   /** To the attempt's deadline, after which others may take it for lost. */
@@ -140,7 +140,7 @@ export const OpenAttemptAnswer = z.discriminatedUnion('answer', [
   z.object({ answer: z.literal('not_due'), info: DeliveryFacts.extend({ dueInMs: z.number() }) }),
   z.object({
     answer: z.literal('opened'),
-    info: withChain(ReadyFacts),
+    info: withChain(DeliveryFacts.extend(Opening.shape)),
     payload: z.instanceof(Uint8Array),
   }),
 ]);

@@ -7,7 +7,8 @@ import type { CloseAttemptAnswer } from '../schemas/delivery-rows';
 import { Groups } from './groups';
 
 const AT_ONCE = 2;
-const SPACING_MS = 8;
+/** Nobody waits for what is closed, as receiving waits for what is stored. */
+const SPACING_MS = 12;
 /** Their rows are locked until the last of them is written. */
 const GROUP_ATTEMPTS = 32;
 

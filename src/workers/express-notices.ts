@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import type { TenantId } from '../domain/ids';
 
 /** A loop that has work looks for more by itself: it needs no notice of each. */
-const PAUSE_MS = 10;
+const PAUSE_MS = 5;
 
 export class ExpressNotices {
   readonly #notice: (tenants: readonly TenantId[]) => Promise<void>;

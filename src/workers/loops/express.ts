@@ -19,7 +19,9 @@ const SLOTS = 100;
 /** Opened in one transaction: more would keep the tenant's other attempts waiting. */
 const BATCH = 32;
 /** Between the starts of two rounds that find something: what comes meanwhile is claimed together. */
-const SPACING_MS = 6;
+const SPACING_MS = 4;
+/** So many rounds go to the tenants that are known to have something; the next one looks at all of them. */
+const ROUNDS_OF_KNOWN = 8;
 /** Statements of a round at once. */
 const CLAIMS_AT_ONCE = 4;
 /** What is given up still tries to write down that nobody knows what became of it. */
@@ -55,10 +57,10 @@ export class ExpressLane {
   #after = '';
   /** Something went on waiting after the last round. */
   #waiting = false;
-  /** Tenants that somebody told of. */
-  readonly #told = new Set<TenantId>();
-  /** The last round was for those alone. */
-  #hasFollowed = false;
+  /** Tenants that somebody told of, or that had something in the last round. */
+  readonly #known = new Set<TenantId>();
+  /** Rounds since the last look at all of them. */
+  #ofKnown = 0;
 
   constructor(options: ExpressOptions) {
     this.#options = options;
@@ -72,7 +74,7 @@ export class ExpressLane {
 
   /** Something of the tenant waits, or of nobody knows whom; ends the loop's pause. */
   notice(tenant: TenantId | null): void {
-    if (tenant !== null && this.#told.size < SLOTS) this.#told.add(tenant);
+    if (tenant !== null && this.#known.size < SLOTS) this.#known.add(tenant);
     this.#options.hint.wake();
   }
 
@@ -110,14 +112,14 @@ export class ExpressLane {
   }
 
   /**
-   * Those that somebody told of, without a look at the others; the round after it looks at all of them, so
-   * that a notice that was lost costs a round.
+   * Those that are known to have something, without a look at the others; now and then all of them are looked
+   * at, so that a notice that was lost costs some rounds.
    */
   async #tenants(limit: number): Promise<TenantId[]> {
-    const told = [...this.#told].slice(0, limit);
-    this.#told.clear();
-    this.#hasFollowed = told.length > 0 && !this.#hasFollowed;
-    if (this.#hasFollowed) return told;
+    const known = [...this.#known].slice(0, limit);
+    this.#known.clear();
+    this.#ofKnown = known.length > 0 ? (this.#ofKnown + 1) % (ROUNDS_OF_KNOWN + 1) : 0;
+    if (this.#ofKnown > 0) return known;
     const tenants = await expressTenants(this.#options.operations, this.#after, limit);
     this.#after = tenants.length < limit ? '' : (tenants.at(-1) ?? '');
     return tenants;
@@ -132,7 +134,10 @@ export class ExpressLane {
       };
       const claim = { owner, limit, onBroken };
       const claimed = await claimExpress(services.attempts.data, tenant, claim);
-      if (claimed.length > 0) await point('express.claimed');
+      if (claimed.length > 0) {
+        this.#known.add(tenant);
+        await point('express.claimed');
+      }
       for (const one of claimed) this.#drive(one);
       return claimed.length;
     } catch (error) {
