@@ -1545,7 +1545,7 @@ function delivery_action(p_tenant text, p_delivery uuid) returns TABLE(action js
 function delivery_facts(d waybill.deliveries) returns jsonb, sql, volatile
   grant execute to waybill_data
 
-function delivery_facts_as_text(d waybill.deliveries) returns json, sql, volatile
+function delivery_facts_json(d waybill.deliveries) returns json, sql, volatile
   grant execute to waybill_data
 
 function delivery_may_follow(p_from text, p_to text) returns boolean, sql, immutable

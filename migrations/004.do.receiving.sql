@@ -78,7 +78,7 @@ create type waybill.arrival as (
 
 -- Stores verified requests of one tenant in one transaction, all of them or none. Answers an array in
 -- their order, each {outcome, deliveryId, firstDeliveryId, receivedAt, lane, told} or {outcome, deliveryId,
--- skewMs}; told: the commit tells the loop of the express lane of it, as p_tell asks for.
+-- skewMs}; told: the commit holds something for the loop of the express lane and tells it, as p_tell asks for.
 --   accepted   a delivery was born Received;
 --   duplicate  the key was seen within the window: born Deduplicated, names the first;
 --   conflict   the same with other bytes;
@@ -102,6 +102,7 @@ declare
   v_all waybill.arrival[];
   v_taken integer;
   v_express uuid[];
+  v_told boolean;
 begin
   perform set_config('waybill.tenant', p_tenant, true);
   v_now := clock_timestamp();
@@ -171,8 +172,8 @@ begin
   )
   select coalesce(array_agg(b.delivery_id) filter (where b.lane = 'express'), '{}'),
       p_tell and coalesce(bool_or(b.driver = 'loop'), false)
-    into v_express, p_tell from born b;
-  if p_tell then perform pg_notify('waybill_express', p_tenant); end if;
+    into v_express, v_told from born b;
+  if v_told then perform pg_notify('waybill_express', p_tenant); end if;
   -- At most once a minute, and whoever finds it taken leaves it to that one: a burst must not queue
   -- on the subscription's row.
   with seen as (
@@ -192,7 +193,7 @@ begin
         else jsonb_build_object('outcome', a.outcome, 'deliveryId', a.delivery_id,
           'firstDeliveryId', coalesce(a.first_delivery_id, a.delivery_id), 'receivedAt', v_now,
           'lane', case when a.delivery_id = any (v_express) then 'express' else 'durable' end,
-          'told', p_tell) end
+          'told', v_told) end
       order by a.place)
       from unnest(v_all) a);
 end

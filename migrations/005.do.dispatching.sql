@@ -7,8 +7,9 @@ create function waybill.ms_until(p_at timestamptz) returns bigint
   language sql volatile
   return greatest(0, ceil(extract(epoch from p_at - clock_timestamp()) * 1000))::bigint;
 
--- What receipts, retry decisions and people need to know of a delivery.
-create function waybill.delivery_facts_as_text(d waybill.deliveries) returns json
+-- What receipts, retry decisions and people need to know of a delivery. As json for what only leaves: no jsonb
+-- is made of it first.
+create function waybill.delivery_facts_json(d waybill.deliveries) returns json
   language sql volatile
   return json_build_object(
     'state', d.state, 'direction', d.direction, 'connectorId', d.connector_id,
@@ -23,7 +24,7 @@ create function waybill.delivery_facts_as_text(d waybill.deliveries) returns jso
 
 create function waybill.delivery_facts(d waybill.deliveries) returns jsonb
   language sql volatile
-  return waybill.delivery_facts_as_text(d)::jsonb;
+  return waybill.delivery_facts_json(d)::jsonb;
 
 -- Appends signed receipts, each to the chain of its subject. The caller holds the row lock of each subject and
 -- has compared the head of its chain with the receipt's predecessor.
@@ -179,7 +180,7 @@ begin
           'connectors.deliveries.v1.delivery-received', array_agg(waybill.delivery_source(o)))
         from opened o where o.verified_at = v_now and o.direction = 'inbound'
     )
-    select o.delivery_id, waybill.delivery_facts_as_text(o), json_build_object(
+    select o.delivery_id, waybill.delivery_facts_json(o), json_build_object(
         'attempt', o.attempts, 'openedAt', clock_timestamp(), 'endsInMs', waybill.ms_until(p_deadline),
         'contentType', o.content_type, 'keptHeaders', o.kept_headers,
         -- Whether nothing of it can have reached a target before.

@@ -76,7 +76,7 @@ grant execute on function
   waybill.readmit_delivery(text, uuid, uuid, jsonb),
   waybill.ms_until(timestamptz),
   waybill.delivery_facts(waybill.deliveries),
-  waybill.delivery_facts_as_text(waybill.deliveries),
+  waybill.delivery_facts_json(waybill.deliveries),
   waybill.append_receipts(text, text[], jsonb[]),
   waybill.emit_delivery_events(text, uuid[], integer[], text, jsonb[]),
   waybill.delivery_source(waybill.deliveries),

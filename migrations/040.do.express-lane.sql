@@ -33,10 +33,11 @@ $$;
 
 -- Opens the first attempt of up to p_limit deliveries of a tenant that wait for the loop, oldest first, an
 -- equal share of each subscription and then whatever there is; no more at a target than it and its tenant
--- have room for, and about 4 MiB of payloads: the others go on waiting. Answers what open_attempt does of
--- each, but of those that share a chain first, in a row without a delivery, that `chain`, and then of each that
--- it is `ready`, with the facts and the opening that open_ready answers. What is not opened is the workflow's now. p_apart: each by itself,
--- as open_apart does, which costs more; for when one of them has made the others fail.
+-- have room for, and about 4 MiB of payloads: the others go on waiting, and where it is for room a row without
+-- a delivery says `crowded`. Answers what open_attempt does of each; but of those that share a chain, first
+-- that `chain` in a row without a delivery, and then of each that it is `ready`, with the facts and the opening
+-- that open_ready answers. What is not opened is the workflow's now. p_apart: each by itself, as open_apart
+-- does, which costs more; for when one of them has made the others fail.
 create function waybill.claim_express(p_tenant text, p_owner text, p_limit integer, p_apart boolean)
 returns table (delivery_id uuid, answer text, info json, payload bytea) language plpgsql
   set plan_cache_mode = force_generic_plan set jit = off
@@ -48,6 +49,8 @@ declare
   v_bytes bigint := 4 * 1024 * 1024;
   v_room integer;
   v_chain jsonb;
+  v_crowded boolean := false;
+  v_together boolean;
   -- Subscriptions of which more may wait than their share.
   v_more text[] := '{}';
 begin
@@ -82,7 +85,10 @@ begin
       v_room := least(v_room, g.max_in_flight - waybill.in_flight(p_tenant, g.target_id),
         (select s.tenant_in_flight from waybill.settings s) - waybill.tenant_in_flight(p_tenant));
     end if;
-    if v_room <= 0 then continue; end if;
+    if v_room <= 0 then
+      v_crowded := true;
+      continue;
+    end if;
     -- Apart, nothing is looked at here that may raise.
     if not p_apart then v_chain := waybill.dispatch_chain(p_tenant, g.subscription_id); end if;
     with picked as materialized (
@@ -92,30 +98,28 @@ begin
         order by d.received_at, d.delivery_id limit v_room for update skip locked
     ), summed as (
       select x.*, sum(x.payload_bytes) over (order by x.received_at, x.id) as until_here from picked x
-    ), found as (
+    ), found as materialized (
       -- The one that reaches the bound is taken, too, so that a large one always is at some time.
-      select x.*, c.content from summed x
+      select x.*, c.content, sha256(c.content) = x.payload_sha256 as is_whole from summed x
         left join lateral (select r.content from waybill.artifacts r
           where not p_apart and r.tenant_id = p_tenant and r.sha256 = x.payload_sha256 limit 1) c on true
         where x.until_here - x.payload_bytes < v_bytes
     )
     select coalesce(sum(x.payload_bytes), 0) as bytes, count(*)::integer as count,
         coalesce(array_agg(x.id order by x.received_at, x.id), '{}') as ids,
-        coalesce(array_agg(x.id order by x.received_at, x.id) filter (where y.is_whole), '{}') as whole,
-        array_agg(x.ctid order by x.received_at, x.id) filter (where y.is_whole) as ctids,
-        array_agg(x.content order by x.received_at, x.id) filter (where y.is_whole) as contents
+        coalesce(array_agg(x.id order by x.received_at, x.id) filter (where x.is_whole), '{}') as whole,
+        array_agg(x.ctid order by x.received_at, x.id) filter (where x.is_whole) as ctids,
+        array_agg(x.content order by x.received_at, x.id) filter (where x.is_whole) as contents
       into taken
-      from found x cross join lateral (select sha256(x.content) = x.payload_sha256 as is_whole) y;
+      from found x;
     v_left := v_left - taken.count;
     v_bytes := v_bytes - taken.bytes;
     if taken.count = g.share then v_more := v_more || g.subscription_id; end if;
     -- What nothing keeps from it is opened together; of all else open_attempt says what becomes of it, also
     -- where it goes to another target by now than the one that has room.
-    if p_apart or v_chain->>'heldBy' is not null or v_chain->>'broken' is not null
-        or v_chain->>'targetId' is distinct from g.target_id or not waybill.is_clear(p_tenant, g.target_id) then
-      taken.whole := '{}';
-    end if;
-    if taken.whole <> '{}' then
+    v_together := not p_apart and taken.whole <> '{}' and v_chain->>'heldBy' is null and v_chain->>'broken' is null
+      and v_chain->>'targetId' = g.target_id and waybill.is_clear(p_tenant, g.target_id);
+    if v_together then
       return query select null::uuid, 'chain', v_chain::json, null::bytea;
       return query
         select o.id, 'ready', json_build_object('facts', o.facts, 'opening', o.opening), c.content
@@ -125,12 +129,13 @@ begin
     if p_apart then
       return query select i.id, o.answer, o.info::json, o.payload
         from unnest(taken.ids) i (id) cross join lateral waybill.open_apart(p_tenant, i.id, p_owner) o;
-    elsif taken.count > cardinality(taken.whole) then
+    elsif not v_together or taken.count > cardinality(taken.whole) then
       return query select i.id, o.answer, o.info::json, o.payload
         from unnest(taken.ids) i (id) cross join lateral waybill.open_attempt(p_tenant, i.id, p_owner, 'loop') o
-        where i.id <> all (taken.whole);
+        where not v_together or i.id <> all (taken.whole);
     end if;
   end loop;
+  if v_crowded then return query select null::uuid, 'crowded', null::json, null::bytea; end if;
 end
 $$;
 

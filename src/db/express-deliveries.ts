@@ -52,6 +52,8 @@ export interface Claim {
   readonly limit: number;
   /** Told of each that cannot be opened or read: a workflow goes on with it, and it is not answered. */
   readonly onBroken: (deliveryId: string, error: unknown) => void;
+  /** Told where something waits for room at its target. */
+  readonly onCrowded?: () => void;
 }
 
 /**
@@ -61,19 +63,21 @@ export interface Claim {
 export async function claimExpress(
   db: Database,
   tenant: TenantId,
-  { owner, limit, onBroken }: Claim,
+  { owner, limit, onBroken, onCrowded }: Claim,
 ): Promise<Claimed[]> {
   const claimed: Claimed[] = [];
   let chain: ChainRead | null = null;
   for (const row of await claimRows(db, [tenant, owner, limit])) {
     if (row['answer'] === 'chain') {
       chain = ClaimedChain.safeParse(row);
-      continue;
-    }
-    try {
-      claimed.push(claimedOf(tenant, row, chain));
-    } catch (error) {
-      onBroken(String(row['delivery_id']), error);
+    } else if (row['answer'] === 'crowded') {
+      onCrowded?.();
+    } else {
+      try {
+        claimed.push(claimedOf(tenant, row, chain));
+      } catch (error) {
+        onBroken(String(row['delivery_id']), error);
+      }
     }
   }
   return claimed;

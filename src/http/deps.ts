@@ -19,8 +19,8 @@ import type { TokenVerifier } from './tokens';
 /** Tells whoever makes the next move of a delivery. All are hints: a loop does what they could not. */
 export interface DeliveryStarter {
   /**
-   * Whether a commit that holds something for the loop of the express lane tells it, too: while no other
-   * notice was given this moment.
+   * Whether the commit that comes next tells the loop of the express lane, if it holds something for it: where
+   * no notice was given this moment. None is given by another one then for some milliseconds.
    */
   tells(): boolean;
   /**

@@ -192,7 +192,7 @@ export const IngestAnswer = z.discriminatedUnion('outcome', [
     receivedAt: z.string(),
     /** An accepted one of the express lane waits for the lane's loop, and else for its workflow. */
     lane: z.enum(LANES),
-    /** The commit told that loop of it. */
+    /** The commit held something for that loop, and told it. */
     told: z.boolean(),
   }),
   z.object({ outcome: z.literal('stale'), deliveryId: z.string(), skewMs: z.number() }),

@@ -8,7 +8,7 @@ import { WaybillError } from '../domain/errors';
 export interface GroupOptions<Key, Item, Answer> {
   /** Statements of one key at once: one that waits for a lock does not hold up the others. */
   readonly atOnce: number;
-  /** Between two starts of a key, unless so many wait that they fill a group. */
+  /** Between two starts of a key. So many as fill a group do not wait for it, and begin none. */
   readonly spacingMs: number;
   readonly maxItems: number;
   /** Left out where the largest group of the largest items is small. */
@@ -27,7 +27,7 @@ interface Waiting<Item, Answer> {
 interface Line<Item, Answer> {
   readonly waiting: Waiting<Item, Answer>[];
   underWay: number;
-  /** Its last group was started less than the spacing ago. */
+  /** Less than the spacing ago a group was started that did not fill up before its time. */
   isSpaced: boolean;
 }
 

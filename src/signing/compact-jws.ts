@@ -3,15 +3,13 @@
  * so small a text the hand-over and its promises take as much processor time as the signature. Whatever is
  * signed seldom, and all that is verified, is jose's.
  */
-import { KeyObject, sign } from 'node:crypto';
 import { signatureAlgorithm, type SigningKey } from './keys';
 
 /** A compact JWS (RFC 7515) over the payload as JSON, with `kid` and `typ`. */
 export function signCompact(payload: object, typ: string, key: SigningKey): string {
   const header = { alg: signatureAlgorithm, kid: key.kid, typ };
   const signed = `${encoded(header)}.${encoded(payload)}`;
-  // Ed25519 hashes by itself.
-  const signature = sign(null, Buffer.from(signed, 'ascii'), KeyObject.from(key.privateKey));
+  const signature = key.signature(Buffer.from(signed, 'ascii'));
   return `${signed}.${signature.toString('base64url')}`;
 }
 

@@ -1,4 +1,5 @@
 /** Ed25519 keys as JWK files. The key id is the RFC 7638 thumbprint, so it can never be wrong. */
+import { createPrivateKey, sign } from 'node:crypto';
 import {
   calculateJwkThumbprint,
   exportJWK,
@@ -26,6 +27,8 @@ export interface SigningKey {
   readonly kid: string;
   /** Not extractable. */
   readonly privateKey: CryptoKey;
+  /** Its signature over bytes, at once and in this thread. */
+  readonly signature: (bytes: Uint8Array) => Buffer;
   readonly publicJwk: PublicJwk;
 }
 
@@ -51,7 +54,11 @@ export async function importSigningKey(jwkText: string): Promise<SigningKey> {
     throw new Error('the kid of the signing key is not its RFC 7638 thumbprint');
   }
   const privateKey = await importPrivate({ ...publicJwk, d });
-  return { kid: publicJwk.kid, privateKey, publicJwk };
+  // Within a function: an object of Node's would be extractable.
+  const secret = createPrivateKey({ key: { kty, crv, x, d }, format: 'jwk' });
+  // Ed25519 hashes by itself.
+  const signature = (bytes: Uint8Array): Buffer => sign(null, bytes, secret);
+  return { kid: publicJwk.kid, privateKey, publicJwk, signature };
 }
 
 /** The public halves, for publication; receipts and tokens of all these keys can be verified. */

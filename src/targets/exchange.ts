@@ -49,7 +49,11 @@ export function exchange(
     };
     signal.addEventListener('abort', abort);
     if (signal.aborted) abort();
-    dispatcher.dispatch(request, answer);
+    try {
+      dispatcher.dispatch(request, answer);
+    } catch (error) {
+      answer.fails(error);
+    }
   });
 }
 
@@ -70,7 +74,7 @@ class Answer implements Dispatcher.DispatchHandler {
     this.#settle = settle;
   }
 
-  /** One that is not connected yet ends when it is, or cannot be: then it is known that nothing was sent. */
+  /** One that is not connected yet ends when it is; where it cannot be, it is known that nothing was sent. */
   end(why: End): void {
     this.#ended ??= why;
     this.#controller?.abort(new Error(why));
@@ -99,6 +103,10 @@ class Answer implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.fails(error);
+  }
+
+  fails(error: unknown): void {
     this.#settle({ kind: 'failed', error, timedOut: this.#ended === 'deadline' });
   }
 

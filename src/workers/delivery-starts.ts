@@ -38,12 +38,11 @@ export class DeliveryStarts implements DeliveryStarter {
   }
 
   tells(): boolean {
-    return this.#notices?.isQuiet ?? false;
+    return this.#notices?.takesTurn() ?? false;
   }
 
   express(tenant: TenantId, told: boolean): void {
-    if (told) this.#notices?.given();
-    else this.#notices?.give(tenant);
+    if (!told) this.#notices?.give(tenant);
   }
 
   start(ref: DeliveryRef, about: DeliveryAbout): void {

@@ -21,20 +21,20 @@ export class ExpressNotices {
     this.#log = log;
   }
 
-  /** None was given this moment. */
-  get isQuiet(): boolean {
-    return !this.#isPaced;
+  /** Whether somebody else may give the next one: where none was given this moment. It is theirs then. */
+  takesTurn(): boolean {
+    if (this.#isPaced) return false;
+    this.#pace();
+    return true;
   }
 
   /** Returns at once and never throws. */
   give(tenant: TenantId): void {
     this.#due.add(tenant);
-    this.given();
+    if (!this.#isPaced) this.#pace();
   }
 
-  /** One was given: by somebody else, where none is due. Returns at once and never throws. */
-  given(): void {
-    if (this.#isPaced) return;
+  #pace(): void {
     this.#isPaced = true;
     this.#send().catch((error: unknown) => {
       const err = error instanceof Error ? error.message : String(error);

@@ -25,7 +25,7 @@ interface Breakage {
   readonly red: RegExp;
 }
 
-const DELIVERY_ID = "'waybill-delivery-id': dispatch.deliveryId";
+const DELIVERY_ID = "headers['waybill-delivery-id'] = id";
 
 const BREAKAGES: readonly Breakage[] = [
   {
@@ -109,8 +109,8 @@ const BREAKAGES: readonly Breakage[] = [
     edits: [
       {
         file: 'dist/signing/receipts/sign.js',
-        from: '.sign(key.privateKey)',
-        to: ".sign(key.privateKey).then((jws) => jws.replace(/[^.]*$/, 'AAAA'))",
+        from: 'exports.receiptType, key);',
+        to: "exports.receiptType, key).replace(/[^.]*$/, 'AAAA');",
       },
     ],
     red: /^idempotent-replay: receipt chains: -1 instead of 1/,

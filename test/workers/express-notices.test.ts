@@ -4,6 +4,21 @@ import { tenantId } from '../../src/domain/ids';
 import { ExpressNotices } from '../../src/workers/express-notices';
 import { until } from '../support/until';
 
+test('somebody else may give the next one, and then nobody for a moment', async () => {
+  const sent: (readonly string[])[] = [];
+  const notices = new ExpressNotices(
+    (tenants) => Promise.resolve(void sent.push(tenants)),
+    pino({ level: 'silent' }),
+  );
+  expect(notices.takesTurn()).toBe(true);
+  expect(notices.takesTurn()).toBe(false);
+  notices.give(tenantId('acme'));
+  expect(sent).toEqual([]);
+  await until('it is sent', () => Promise.resolve(sent.length === 1 ? true : null));
+  await until('it is quiet', () => Promise.resolve(notices.takesTurn() ? true : null));
+  expect(sent).toEqual([['acme']]);
+});
+
 test('one that is given while another fails is sent all the same, and tells of each tenant once', async () => {
   const [acme, zoo] = [tenantId('acme'), tenantId('zoo')];
   const sent: (readonly string[])[] = [];

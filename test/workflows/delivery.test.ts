@@ -146,7 +146,7 @@ describe.each(LANES)('in the lane %s', (lane) => {
 
   test('while an attempt cannot be made, the delivery waits and says so, then goes on', async () => {
     const ref = await rig.accept(fixtures[lane]);
-    const open = 'function waybill.open_attempt(text, uuid, text, text)';
+    const open = 'function waybill.mark_dispatched(tid[], timestamptz, timestamptz)';
     await rig.db.rows(`revoke execute on ${open} from waybill_data`);
     if (lane === 'durable') await rig.start(ref, fixture);
     await rig.says(ref, /could not be made/);

@@ -55,8 +55,8 @@ export class ExpressLane {
   readonly #stopping = new AbortController();
   /** Behind which tenant the next round goes on. */
   #after = '';
-  /** Something went on waiting after the last round. */
-  #waiting = false;
+  /** Tenants of which something waits for room, or may: their claim is under way. */
+  readonly #crowded = new Set<TenantId>();
   /** Tenants that somebody told of, or that had something in the last round. */
   readonly #known = new Set<TenantId>();
   /** Rounds since the last look at all of them. */
@@ -85,7 +85,6 @@ export class ExpressLane {
     if (free === 0) return false;
     const nextAt = performance.now() + SPACING_MS;
     const tenants = await this.#tenants(free);
-    this.#waiting = tenants.length > 0;
     const share = Math.min(BATCH, Math.floor(free / Math.max(1, tenants.length)));
     let found = 0;
     for (let at = 0; at < tenants.length && !signal.aborted; at += CLAIMS_AT_ONCE) {
@@ -116,10 +115,14 @@ export class ExpressLane {
    * at, so that a notice that was lost costs some rounds.
    */
   async #tenants(limit: number): Promise<TenantId[]> {
-    const known = [...this.#known].slice(0, limit);
-    this.#known.clear();
-    this.#ofKnown = known.length > 0 ? (this.#ofKnown + 1) % (ROUNDS_OF_KNOWN + 1) : 0;
-    if (this.#ofKnown > 0) return known;
+    this.#ofKnown = this.#known.size > 0 ? (this.#ofKnown + 1) % (ROUNDS_OF_KNOWN + 1) : 0;
+    // Who has waited longest is first: what has more is known again behind the others.
+    const served = this.#ofKnown > 0 ? [...this.#known].slice(0, limit) : await this.#look(limit);
+    for (const tenant of served) this.#known.delete(tenant);
+    return served;
+  }
+
+  async #look(limit: number): Promise<TenantId[]> {
     const tenants = await expressTenants(this.#options.operations, this.#after, limit);
     this.#after = tenants.length < limit ? '' : (tenants.at(-1) ?? '');
     return tenants;
@@ -132,8 +135,14 @@ export class ExpressLane {
         const err = String(error);
         log.warn({ tenant, deliveryId, err }, 'an express delivery could not be claimed');
       };
-      const claim = { owner, limit, onBroken };
+      // Until it is known: an attempt that ends meanwhile may make room that this claim does not see.
+      this.#crowded.add(tenant);
+      const found = { crowded: false };
+      const onCrowded = (): void => void (found.crowded = true);
+      const claim = { owner, limit, onBroken, onCrowded };
       const claimed = await claimExpress(services.attempts.data, tenant, claim);
+      if (found.crowded) this.#crowded.add(tenant);
+      else this.#crowded.delete(tenant);
       if (claimed.length > 0) {
         this.#known.add(tenant);
         await point('express.claimed');
@@ -141,6 +150,7 @@ export class ExpressLane {
       for (const one of claimed) this.#drive(one);
       return claimed.length;
     } catch (error) {
+      this.#crowded.delete(tenant);
       log.warn({ tenant, err: String(error) }, 'express deliveries could not be claimed');
       return 0;
     }
@@ -159,7 +169,9 @@ export class ExpressLane {
       .then(() => {
         const wasFull = this.#underWay.size === SLOTS;
         this.#underWay.delete(driving);
-        if (wasFull || this.#waiting) hint.wake();
+        const hasRoom = this.#crowded.delete(claimed.ref.tenantId);
+        if (hasRoom) this.#known.add(claimed.ref.tenantId);
+        if (wasFull || hasRoom) hint.wake();
       });
     this.#underWay.add(driving);
   }

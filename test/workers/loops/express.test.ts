@@ -95,6 +95,71 @@ test('a flood of one tenant at targets that hang leaves the others their share o
   rig.receiver.decide = () => null;
 });
 
+test('while one slot is left, who waits has it before more of whoever has just had it', async () => {
+  const hangs = {
+    lane: 'express',
+    targetUrl: `${rig.receiver.url}/hang`,
+    timeoutMs: 60_000,
+  } as const;
+  rig.receiver.otherwise = { status: 200 };
+  rig.receiver.decide = ({ path }) => (path === '/hang' ? 'hang' : null);
+  const lane = rig.expressLane();
+  // What others have left waiting is not for this one.
+  await rig.db.rows(`update waybill.deliveries set driver = 'workflow' where driver = 'loop'`);
+  for (const tenant of ['hanging-1', 'hanging-2', 'hanging-3']) {
+    const to = await rig.catalog({ tenant, ...hangs });
+    await Promise.all(Array.from({ length: 33 }, () => rig.accept(to)));
+  }
+  await until('one slot is left', async () => {
+    await lane.round();
+    const open = await rig.db.rows(
+      `select from waybill.deliveries where tenant_id like 'hanging-%' and state = 'Dispatched'`,
+    );
+    return open.length === 99 ? true : null;
+  });
+  const quick = await rig.catalog({ lane: 'express', tenant: 'quick' });
+  const [first, second] = [await rig.accept(quick), await rig.accept(quick)];
+  const other = await rig.accept(await rig.catalog({ lane: 'express', tenant: 'other' }));
+  lane.notice(first.tenantId);
+  lane.notice(other.tenantId);
+  await until('the other one has had it', async () => {
+    await lane.round();
+    return (await rig.row(other)).attempts === 1 ? true : null;
+  });
+  expect(await rig.row(first)).toMatchObject({ attempts: 1 });
+  expect(await rig.row(second)).toMatchObject({ attempts: 0 });
+  await lane.drain(0);
+  rig.receiver.decide = () => null;
+});
+
+test('what found no room goes when there is some, beside a tenant that always has something', async () => {
+  const busy = await rig.catalog({ lane: 'express', tenant: 'busy' });
+  const at = { targetUrl: `${rig.receiver.url}/hang`, timeoutMs: 500 };
+  const narrow = await rig.catalog({ lane: 'express', tenant: 'narrow', ...at });
+  await rig.db.rows(`update waybill.targets set max_in_flight = 1 where tenant_id = 'narrow'`);
+  rig.receiver.otherwise = { status: 200 };
+  rig.receiver.decide = ({ path }) => (path === '/hang' ? 'hang' : null);
+  const lane = rig.expressLane({ start: () => Promise.resolve() });
+  const [first, second] = [await rig.accept(narrow), await rig.accept(narrow)];
+  const rounds = async (count: number) => {
+    for (let round = 0; round < count; round += 1) {
+      const { tenantId: told } = await rig.accept(busy);
+      lane.notice(told);
+      await lane.round();
+    }
+  };
+  lane.notice(first.tenantId);
+  await rounds(2);
+  expect(await rig.row(second)).toMatchObject({ attempts: 0 });
+  await until('the first one has ended', async () =>
+    (await rig.row(first)).reason === null ? null : true,
+  );
+  await rounds(3);
+  expect(await rig.row(second)).toMatchObject({ attempts: 1 });
+  await lane.drain(0);
+  rig.receiver.decide = () => null;
+});
+
 test('connections that break while it claims and closes lose no delivery, and make no attempt twice', async () => {
   const fixture = await rig.catalog({ lane: 'express', tenant: 'broken', timeoutMs: 30_000 });
   const refs = await Promise.all(Array.from({ length: 60 }, () => rig.accept(fixture)));
