@@ -125,6 +125,16 @@ async function acknowledged(bench: Bench, { database }: Deployment, count: numbe
   });
 }
 
+/** What was offered a second, for so long a round, and what of it the target that hangs was called for. */
+export function offered({ flows }: Neighbours, rates: Rates, seconds: number): string {
+  const { target, answers } = flows.hanging;
+  return (
+    `open loops of ${rates.healthy} a second (healthy), ${rates.flooding} (flooding) and ` +
+    `${rates.hanging} (hanging), ${seconds} s a round; the hanging target was called ` +
+    `${target.calls} times for ${answers.accepted} deliveries`
+  );
+}
+
 /** Those that hang are under way: only that they are there can be held against what was accepted. */
 export async function closeFairBooks({ flows, busy }: Neighbours): Promise<Books> {
   const { healthy, flooding, hanging, alone } = flows;

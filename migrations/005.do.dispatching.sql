@@ -175,10 +175,10 @@ begin
             p_deadline, decode(p_chain->>'sentAs', 'hex'), coalesce((p_chain->>'onlyReads')::boolean, false)
           from opened o
     ), told as materialized (
-      -- Those whose stored bytes were just found whole.
+      -- Those whose stored bytes were just found whole; where there are none, no statement is started.
       select waybill.emit_delivery_events(p_tenant, array_agg(o.delivery_id), array_agg(o.event_seq),
           'connectors.deliveries.v1.delivery-received', array_agg(waybill.delivery_source(o)))
-        from opened o where o.verified_at = v_now and o.direction = 'inbound'
+        from opened o where o.verified_at = v_now and o.direction = 'inbound' having count(*) > 0
     )
     select o.delivery_id, waybill.delivery_facts_json(o), json_build_object(
         'attempt', o.attempts, 'openedAt', clock_timestamp(), 'endsInMs', waybill.ms_until(p_deadline),
@@ -187,7 +187,7 @@ begin
         'firstCall', o.attempts = 1 or not exists (select from waybill.delivery_attempts b
           where b.tenant_id = p_tenant and b.delivery_id = o.delivery_id and b.attempt_no < o.attempts
             and b.outcome is distinct from 'not_sent'))
-      from opened o cross join told;
+      from opened o left join told on true;
   get diagnostics v_opened = row_count;
   perform waybill.require_all(v_opened, cardinality(p_ctids));
 end

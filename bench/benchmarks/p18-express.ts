@@ -9,6 +9,7 @@ import {
   besideOthers,
   byItself,
   closeFairBooks,
+  offered,
   startNeighbours,
   type Neighbours,
 } from '../fairness';
@@ -33,7 +34,7 @@ async function measure(bench: Bench, closers: Closers): Promise<Figure> {
     lane: 'express',
   });
   const { busy, calm, flows } = neighbours;
-  const { healthy, hanging, alone } = flows;
+  const { healthy, alone } = flows;
   const value = (seconds: number) => besideOthers(bench, neighbours, RATES, seconds);
   const baseline = (seconds: number) => byItself(bench, neighbours, RATES.healthy, seconds);
   for (const side of [value, baseline]) await side(WARM_UP_SECONDS);
@@ -53,9 +54,7 @@ async function measure(bench: Bench, closers: Closers): Promise<Figure> {
     success: { value: healthy.answers.success, baseline: alone.answers.success },
     imbalances,
     notes: [
-      `open loops of ${RATES.healthy} a second (healthy), ${RATES.flooding} (flooding) and ` +
-        `${RATES.hanging} (hanging), ${SECONDS} s a round; the hanging target was called ` +
-        `${hanging.target.calls} times for ${hanging.answers.accepted} deliveries`,
+      offered(neighbours, RATES, SECONDS),
       `of that, request to answer p95 ${answeredMs(healthy)} ms, alone ${answeredMs(alone)} ms`,
     ],
   };

@@ -8,7 +8,7 @@
  */
 import type { Closers } from '../../src/workers/closers';
 import { closing, type Bench, type Benchmark, type Figure } from '../benchmark';
-import { besideOthers, byItself, closeFairBooks, startNeighbours } from '../fairness';
+import { besideOthers, byItself, closeFairBooks, offered, startNeighbours } from '../fairness';
 import { playRounds } from '../rounds';
 
 const SECONDS = 15;
@@ -26,7 +26,7 @@ export const p18: Benchmark = {
 
 async function measure(bench: Bench, closers: Closers): Promise<Figure[]> {
   const neighbours = await startNeighbours(bench, closers, { name: 'p18', lane: 'durable' });
-  const { healthy, hanging, alone } = neighbours.flows;
+  const { healthy, alone } = neighbours.flows;
   const value = (seconds: number) => besideOthers(bench, neighbours, RATES, seconds);
   const loaded = (seconds: number) => besideOthers(bench, neighbours, LOAD, seconds);
   const baseline = (seconds: number) => byItself(bench, neighbours, RATES.healthy, seconds);
@@ -51,11 +51,7 @@ async function measure(bench: Bench, closers: Closers): Promise<Figure[]> {
       ...common,
       ...fair,
       goal: { of: 'ratio', atMost: GOAL_RATIO },
-      notes: [
-        `open loops of ${RATES.healthy} a second (healthy), ${RATES.flooding} (flooding) and ` +
-          `${RATES.hanging} (hanging), ${SECONDS} s a round; the hanging target was called ` +
-          `${hanging.target.calls} times for ${hanging.answers.accepted} deliveries`,
-      ],
+      notes: [offered(neighbours, RATES, SECONDS)],
     },
     {
       ...{ id: 'P18/load', what: 'the same beside as many deliveries to a target that is well' },

@@ -130,19 +130,17 @@ export class ExpressLane {
 
   async #claim(tenant: TenantId, limit: number): Promise<number> {
     const { services, owner, log } = this.#options;
+    const found = { crowded: false };
+    // Until it is known: an attempt that ends meanwhile may make room that this claim does not see.
+    this.#crowded.add(tenant);
     try {
       const onBroken = (deliveryId: string, error: unknown) => {
         const err = String(error);
         log.warn({ tenant, deliveryId, err }, 'an express delivery could not be claimed');
       };
-      // Until it is known: an attempt that ends meanwhile may make room that this claim does not see.
-      this.#crowded.add(tenant);
-      const found = { crowded: false };
       const onCrowded = (): void => void (found.crowded = true);
       const claim = { owner, limit, onBroken, onCrowded };
       const claimed = await claimExpress(services.attempts.data, tenant, claim);
-      if (found.crowded) this.#crowded.add(tenant);
-      else this.#crowded.delete(tenant);
       if (claimed.length > 0) {
         this.#known.add(tenant);
         await point('express.claimed');
@@ -150,9 +148,11 @@ export class ExpressLane {
       for (const one of claimed) this.#drive(one);
       return claimed.length;
     } catch (error) {
-      this.#crowded.delete(tenant);
       log.warn({ tenant, err: String(error) }, 'express deliveries could not be claimed');
       return 0;
+    } finally {
+      if (found.crowded) this.#crowded.add(tenant);
+      else this.#crowded.delete(tenant);
     }
   }
 
