@@ -34,7 +34,8 @@ function call(url: string, more: Partial<TargetCall> = {}): Promise<TargetReport
     url,
     headers: { 'content-type': 'application/json' },
     body: Buffer.from('{}'),
-    timeoutMs: 400,
+    // For machines that are busy; who waits for the end of it says how long.
+    timeoutMs: 10_000,
     success: null,
     signal: new AbortController().signal,
     ...more,
@@ -92,7 +93,8 @@ test('headers at once and a body that stalls end at the deadline as lost', async
     response.writeHead(200).write('x');
   });
   const started = performance.now();
-  expect((await call(url)).answer).toEqual({ kind: 'lost', reason: 'timed_out' });
+  const { answer } = await call(url, { timeoutMs: 400 });
+  expect(answer).toEqual({ kind: 'lost', reason: 'timed_out' });
   expect(performance.now() - started).toBeLessThan(2_000);
 });
 

@@ -152,7 +152,7 @@ function calling(found: readonly string[] = []) {
   closers.push(() => targets.close());
   return (url: string) =>
     targets.call({
-      ...{ url, headers: {}, body: Buffer.from('{}'), timeoutMs: 500, success: null },
+      ...{ url, headers: {}, body: Buffer.from('{}'), timeoutMs: 10_000, success: null },
       signal: new AbortController().signal,
     });
 }
